@@ -128,9 +128,11 @@ def data_of(protocol: Protocol) -> Iterator[Data]:
 
 def again(protocol: Protocol, repetition: int) -> Protocol:
     """Return the protocol as it would be built once more: public parameters are drawn again."""
-    if not protocol.drawn:
+    if not protocol.public_seeds:
         return protocol
-    return type(protocol).from_content({**protocol.content(), **dict.fromkeys(protocol.drawn, repetition)})
+    return type(protocol).from_content(
+        {**protocol.content(), **dict.fromkeys(protocol.public_seeds, repetition)}
+    )
 
 
 @cache
@@ -187,7 +189,7 @@ def estimates(
         drawn = again(protocol, repetition)
         counter = drawn.counter()
         counter.update(drawn.with_fakes(drawn.encode(values, rng=rng), rng))
-        key = (counter.messages, *counter.sums.tolist(), repetition if protocol.drawn else 0)
+        key = (counter.messages, *counter.sums.tolist(), repetition if protocol.public_seeds else 0)
         times[key] += 1
         counters[key] = counter
     for key, counter in counters.items():

@@ -15,7 +15,7 @@ from benchmarks.coverage_cases import Counting, Covered
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
-from mechdesign.families.survey import Question, Questions, SetPart, Survey, TablePart, Wanted
+from mechdesign.families.survey import Question, Questions, Request, SetPart, Survey, TablePart
 from mechdesign.families.survey.parts import NumberPart
 from mechdesign.families.survey.survey import best_part
 
@@ -26,7 +26,7 @@ ASKED = Questions(
         Question("c", "number", low=0.0, high=10.0),
     ]
 )
-WANTED = (Wanted("table", (0, 1)), Wanted("group means", (0, 2), 2))
+WANTED = (Request("table", (0, 1)), Request("group means", (0, 2), 2))
 
 FEWEST = 300
 """With fewer users some group has no users, and some design no reports."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from mechdesign.core.text import table
 from mechdesign.families.marginals.papers.rivals.consistency import shared_sets
-from mechdesign.families.spectrum.conflicts import Conflicts, static_bounds
+from mechdesign.families.spectrum.vertices import Conflicts, static_bounds
 
 View = tuple[int, ...]
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from benchmarks.linear_queries import MIDDLE, RESULTS
 from mechdesign.core.text import table
 from mechdesign.show.draw import save
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 
 CURVES = {
     "bound": "proven bound",

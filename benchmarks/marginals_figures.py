@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 from mechdesign.show.draw import save
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 
 RESULTS = Path(__file__).parent / "results"
 MANY, FEWER, CLICKS = (RESULTS / f"marginals_{name}.csv" for name in ("retail", "retail_2_16", "msnbc"))

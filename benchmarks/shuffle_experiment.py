@@ -23,13 +23,10 @@ import numpy as np
 import mechdesign as md
 from mechdesign.core.text import table
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import fitted
-from mechdesign.families.shuffle.choosing import Choosing
-from mechdesign.families.shuffle.counting import ShuffleCounting
-from mechdesign.families.shuffle.histogram import ShuffleHistogram
+from mechdesign.families.shuffle.choosing import Choosing, fitted
+from mechdesign.families.shuffle.counts import ShuffleCounting, ShuffleHistogram, ShuffleSum
 from mechdesign.families.shuffle.papers.choosing import normal_categories, normal_numbers, ones_and_zeros
-from mechdesign.families.shuffle.papers.sum import normal_rmse
-from mechdesign.families.shuffle.sum import ShuffleSum
+from mechdesign.families.shuffle.papers.counts import normal_rmse
 from mechdesign.families.shuffle.tasks import HistogramProtocol
 
 HEADER = ["protocol", "RMSE", "predicted", "messages", "encode (s)", "analyze (s)"]

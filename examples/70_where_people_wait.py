@@ -3,7 +3,7 @@
 import numpy as np
 
 import mechdesign as md
-from mechdesign.families.response.categories import grid
+from mechdesign.families.response.parameters import grid
 
 # A town of 10 by 10 km; places 1 km apart may differ by a factor of 4 in what is reported.
 problem = md.LocationNoise(epsilon=float(np.log(4.0)), area=[0.0, 0.0, 10.0, 10.0], beta=0.05)

@@ -84,7 +84,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.catalog import Model, load_model, models, sweep
     from mechdesign.collect import CollectingMechanism, Mechanism, load_mechanism
     from mechdesign.core.certificate import Certificate
-    from mechdesign.core.compare import Comparison, compare
     from mechdesign.core.errors import (
         CertificateError,
         DataError,
@@ -131,6 +130,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.survey import SurveyDesign, SurveyLimit
     from mechdesign.families.workload import EventCounts, LinearQueries
     from mechdesign.papers.claims import check_models
+    from mechdesign.report.compare import Comparison, compare
     from mechdesign.report.plot import plot
     from mechdesign.report.ranking import choose
 
@@ -205,7 +205,7 @@ _HOMES = {
     "Certificate": "core.certificate",
     "CertificateError": "core.errors",
     "CollectingMechanism": "collect",
-    "Comparison": "core.compare",
+    "Comparison": "report.compare",
     "DataError": "core.errors",
     "EstimationError": "core.errors",
     "MechDesignError": "core.errors",
@@ -224,7 +224,7 @@ _HOMES = {
     "UnknownNameError": "core.errors",
     "check_models": "papers.claims",
     "choose": "report.ranking",
-    "compare": "core.compare",
+    "compare": "report.compare",
     "load_mechanism": "collect",
     "load_model": "catalog",
     "methods_of": "core.solve",

@@ -32,13 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import PrivacyFinding
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import double_epsilon, finite_array
+from mechdesign.core.validation import double_epsilon, finite_array, largest_reading, written_number
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.decimals import largest_reading, written_number
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import plain_int
 

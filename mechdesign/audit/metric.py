@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import UNIT, PrivacyAudit
+from mechdesign.core.certificate import UNIT, PrivacyAudit
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_epsilon, finite_array

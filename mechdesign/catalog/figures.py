@@ -22,7 +22,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted, encode
 from mechdesign.core.values import changed
-from mechdesign.show import marks
+from mechdesign.show import figure as marks
 from mechdesign.show.figure import Figure, Panel
 
 MOST_METHODS = 7

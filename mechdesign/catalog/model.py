@@ -19,7 +19,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import number
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable

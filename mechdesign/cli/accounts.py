@@ -268,7 +268,7 @@ def _excess(ledger: Ledger, total: Total) -> str:
 
 
 def _limit(ledger: Ledger) -> str:
-    from mechdesign.exact.decimals import probability_text
+    from mechdesign.core.validation import probability_text
 
     where = " after the shufflers" if ledger.shuffled else ""
     return f"epsilon = {ledger.epsilon:g}, delta = {probability_text(ledger.limit.delta)}{where}"

@@ -157,7 +157,7 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
 
 def _demo(options: argparse.Namespace) -> int:
     from mechdesign.core.extensions import installed_version
-    from mechdesign.data.data_set import whole_folder
+    from mechdesign.data.outputs import whole_folder
     from mechdesign.report.demo.folder import (
         PAGE,
         can_draw,

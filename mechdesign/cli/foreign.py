@@ -68,8 +68,8 @@ def audited(options: argparse.Namespace) -> int | None:
 
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
-    from mechdesign.exact.decimals import epsilon_number
-    from mechdesign.exact.texts import rounded_text
+    from mechdesign.core.text import rounded_text
+    from mechdesign.core.validation import epsilon_number
     from mechdesign.foreign.black_box import attack_program
     from mechdesign.foreign.program import run_program
 
@@ -102,7 +102,7 @@ def _audit_program(options: argparse.Namespace) -> int:
 
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
-    from mechdesign.exact.decimals import epsilon_number
+    from mechdesign.core.validation import epsilon_number
     from mechdesign.foreign.files import read_foreign
     from mechdesign.foreign.rappor import Rappor
 

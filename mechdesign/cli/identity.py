@@ -177,7 +177,7 @@ def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
 
     What counts is the epsilon of all that the collector sees of a user.
     """
-    from mechdesign.exact.decimals import probability_text
+    from mechdesign.core.validation import probability_text
     from mechdesign.export.disclosure import CERTAIN, WEAK, at_most, collected_levels
 
     epsilon, delta = collected_levels(mechanism)

@@ -36,8 +36,8 @@ def run_many(label: str, options: argparse.Namespace, run: Callable[..., list[An
 
     with _cluster(options.dask), Watch(label, is_kept=default_cache() is not None) as watch:
         results = run(*arguments, jobs=options.jobs, fresh=options.fresh, watcher=watch)
-    if watch.kept:
-        known = f"{watch.kept} of {watch.total} {label}"
+    if watch.cached:
+        known = f"{watch.cached} of {watch.total} {label}"
         print(
             f"mechdesign: {known} from an earlier run of the same code; --fresh recomputes", file=sys.stderr
         )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
     from mechdesign.export import ExportCheck
-    from mechdesign.families.shuffle.design import ShuffledDesign
+    from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
 
 DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
@@ -136,9 +136,10 @@ def _run_options(run: argparse.ArgumentParser) -> None:
 
 def _choose_ordered(options: argparse.Namespace) -> int:
     """Rank the reports for an ordered question; all of them are audited exactly."""
-    from mechdesign.data.missing import Intake
-    from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
-    from mechdesign.families.workload.ranking import choose_ordered
+    from mechdesign.data.formats import MECHANISM, require_suffix
+    from mechdesign.data.intake import Intake
+    from mechdesign.data.outputs import require_output
+    from mechdesign.families.workload.prefix import choose_ordered
 
     if options.attributes is not None:
         raise ParameterError("--attributes", "is not for --ordered", "drop one of them")
@@ -164,8 +165,9 @@ def _choose_ordered(options: argparse.Namespace) -> int:
 
 
 def _choose(options: argparse.Namespace) -> int:
-    from mechdesign.data.missing import Intake
-    from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
+    from mechdesign.data.formats import MECHANISM, require_suffix
+    from mechdesign.data.intake import Intake
+    from mechdesign.data.outputs import require_output
     from mechdesign.report.ranking import choose
 
     if options.ordered is not None:
@@ -202,7 +204,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import printable
     from mechdesign.core.solve import solve
     from mechdesign.core.text import encode
-    from mechdesign.data.outputs import MECHANISM, require_suffix
+    from mechdesign.data.formats import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     model, central = model_of(options), shuffled_of(options)
@@ -271,9 +273,8 @@ def _shuffled(problem: Problem, method: str | None, value: Mapping[str, Any]) ->
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from mechdesign.audit import PrivacyAudit
-    from mechdesign.audit.finding import PrivacyFinding
     from mechdesign.collect import load_mechanism
+    from mechdesign.core.certificate import PrivacyAudit, PrivacyFinding
     from mechdesign.core.text import encode
 
     code = accounts.audited(options)

@@ -276,7 +276,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
 
 def _target_error(text: str) -> float:
     """Return the target error that a text states: a number, or a percentage."""
-    from mechdesign.exact.decimals import exact_number
+    from mechdesign.core.validation import exact_number
 
     try:
         exact = exact_number("--error", text.removesuffix("%").rstrip())
@@ -334,7 +334,8 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog.figures import plotted_quantities
     from mechdesign.catalog.sweeping import require_points
     from mechdesign.core.text import counted, table
-    from mechdesign.data.outputs import RESULTS, require_output, require_suffix
+    from mechdesign.data.formats import RESULTS, require_suffix
+    from mechdesign.data.outputs import require_output
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table, write_results
 
     model = load_swept(options.model, overrides_of(options.set))

@@ -38,9 +38,10 @@ from mechdesign.core.errors import DataError, MechDesignError, ParameterError, n
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted, encode
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
-from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import DATA, RESULTS, Copies, require_different, require_output, require_suffix
-from mechdesign.data.reading import FileTable
+from mechdesign.data.formats import DATA, RESULTS, require_suffix
+from mechdesign.data.intake import MissingRule
+from mechdesign.data.outputs import require_output
+from mechdesign.data.reading import Copies, FileTable, require_different
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import (
     COUNTING,
@@ -101,7 +102,7 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 def _count(options: argparse.Namespace) -> int:
     from mechdesign.collect.reader import report_rule
-    from mechdesign.data.outputs import MECHANISM
+    from mechdesign.data.formats import MECHANISM
     from mechdesign.report.counting import count_file_of, counting_operation
 
     require_suffix(options.output, MECHANISM)
@@ -119,12 +120,12 @@ def _count(options: argparse.Namespace) -> int:
         counts = work.reports_counted(paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
     file.save(options.output)
-    return _said(options, file, counts.missing.said())
+    return _said(options, file, counts.missing.note())
 
 
 def _merge(options: argparse.Namespace) -> int:
     from mechdesign.data.data_set import count_set
-    from mechdesign.data.outputs import MECHANISM
+    from mechdesign.data.formats import MECHANISM
     from mechdesign.report.counting import merged
 
     require_suffix(options.output, MECHANISM)
@@ -255,7 +256,7 @@ class Work:
                 table.needs_rows = len(paths) == 1
                 count_one(server, table, self.settings, self.copies)
                 watch.finished(path)
-        return Counting(server, self.missing, self.copies.found)
+        return Counting(server, self.missing, self.copies.files)
 
     def _counts(self, path: str) -> Any:
         """Return the counts of a file, when they are this mechanism's."""
@@ -309,7 +310,7 @@ class Work:
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
         require_folder(folder, names, [self.owner, *paths], self.options.force)
-        from mechdesign.data.data_set import whole_folder
+        from mechdesign.data.outputs import whole_folder
 
         with whole_folder(folder) as work:
             places = [work / name for name in names]
@@ -411,7 +412,7 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
             if error.is_about(*paths, *own_files, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
             raise error.within(options.mechanism) from None
-    notes = [missing.said(), *settings.said()]
+    notes = [missing.note(), *settings.said()]
     line = "; ".join(text for text in (message, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)

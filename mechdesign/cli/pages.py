@@ -127,7 +127,7 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     from mechdesign.collect.reader import rule_for
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.data_set import open_table
-    from mechdesign.data.outputs import Copies, require_different
+    from mechdesign.data.reading import Copies, require_different
     from mechdesign.export.messages import with_messages
     from mechdesign.report.page import Estimation
 
@@ -216,7 +216,8 @@ def _table_options(table: argparse.ArgumentParser) -> None:
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.text import counted, encode
-    from mechdesign.data.outputs import RESULTS, require_output, require_suffix
+    from mechdesign.data.formats import RESULTS, require_suffix
+    from mechdesign.data.outputs import require_output
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.tables import write_results

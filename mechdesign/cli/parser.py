@@ -91,7 +91,7 @@ def model_options(added: argparse.ArgumentParser, several: bool = False) -> None
 
 def add_users(added: argparse.ArgumentParser) -> None:
     """Add ``--users``, for which the quality of the answers is forecast."""
-    from mechdesign.core.forecast import USERS  # most commands forecast nothing
+    from mechdesign.core.values import USERS  # most commands forecast nothing
 
     added.add_argument(
         "--users",
@@ -258,7 +258,7 @@ def without_families(names: Sequence[str]) -> list[str]:
 
 def number_text(text: str) -> float:
     """Return the epsilon or delta that a text states, a decimal or a quotient; never more than that."""
-    from mechdesign.exact.decimals import EXAMPLES, is_numeral, stated  # with numpy
+    from mechdesign.core.validation import EXAMPLES, is_numeral, stated  # with numpy
 
     if not is_numeral(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a number; {EXAMPLES}")

@@ -67,7 +67,7 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
     """Return the grids that a file takes: a workbook all, another one a single grid without its errors."""
     if path.lower().endswith(".xlsx"):
         return grids
-    from mechdesign.collect.cross_table import ERRORS  # with what draws them, which takes time
+    from mechdesign.collect.estimate import ERRORS  # with what draws them, which takes time
 
     values = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
     if len(values) > 1:
@@ -84,5 +84,5 @@ def _tidy(path: str, result: Any, question: str) -> Columns:
 
 
 def _notes(result: Any) -> list[str]:
-    parts = getattr(result, "found", None) or [result]
+    parts = getattr(result, "tables", None) or [result]
     return list(dict.fromkeys(note for part in parts for note in getattr(part, "notes", ())))

@@ -4,7 +4,11 @@ from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.collect.base import Mechanism as Mechanism, load_mechanism as load_mechanism
+    from mechdesign.collect.base import (
+        CollectingMechanism as CollectingMechanism,
+        Mechanism as Mechanism,
+        load_mechanism as load_mechanism,
+    )
     from mechdesign.collect.categories import (
         Aggregator as Aggregator,
         FrequencyMechanism as FrequencyMechanism,
@@ -13,17 +17,15 @@ if TYPE_CHECKING:
     from mechdesign.collect.finite import FiniteChannel as FiniteChannel
     from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
     from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
-    from mechdesign.collect.reporting import CollectingMechanism as CollectingMechanism
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "base": "Mechanism load_mechanism",
+            "base": "CollectingMechanism Mechanism load_mechanism",
             "finite": "FiniteChannel",
             "categories": "Aggregator FrequencyMechanism",
             "estimate": "FrequencyEstimate",
-            "kary": "KaryChannel KaryResponse",
             "repair": "PrivacyTarget make_private",
-            "reporting": "CollectingMechanism",
+            "kary": "KaryChannel KaryResponse",
         },
     )

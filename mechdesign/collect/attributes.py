@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
@@ -36,14 +37,13 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.recipes import AskedChoice
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, option, suggestion
 from mechdesign.core.tables import Source, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import FrameTable, is_table
-from mechdesign.data.missing import MISSING_CATEGORY, Intake, MissingRule, let_lack
+from mechdesign.data.intake import MISSING_CATEGORY, Intake, MissingRule, let_lack
 from mechdesign.exact.numbers import plain, text_of
 
 if TYPE_CHECKING:

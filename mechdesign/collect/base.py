@@ -8,38 +8,43 @@ Readers of JSON in other languages round every number to a double, so a whole nu
 as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks
 like one, such as a label of digits, is written with ``=`` before it, and so is one that begins with such
 signs. Both ways are inverse to each other, whatever the content.
+
+Mechanisms that collect: devices make reports, a server counts them and estimates.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
 from mechdesign.collect.reader import WithTables
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate, CertificateAudit
-from mechdesign.core.documents import parse_json
+from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import (
     CertificateError,
+    EstimationError,
     ModelFileError,
     ParameterError,
     UnknownNameError,
     suggestion,
     unread,
 )
-from mechdesign.core.extensions import FAMILIES, extensions
-from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.extensions import FAMILIES, derived, extensions, import_all, import_naming
 from mechdesign.core.text import Explained, encode
-from mechdesign.core.values import Verdict
-from mechdesign.data.missing import MISSING_CATEGORY, Intake
+from mechdesign.core.values import USERS, Counter, EstimateT_co, Forecast, PrivacyVerdict, Verdict
+from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import number_of_text, plain_int, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
 from mechdesign.work.files import read_text, whole_file
@@ -49,88 +54,6 @@ if TYPE_CHECKING:
     from mechdesign.collect.recipes import Answer, Recipe
     from mechdesign.show.figure import Figure
 
-Kind = TypeVar("Kind")
-
-
-GIVEN = 'type: ClassVar[str] = "'
-"""How the text of a module gives a class its type, up to the word."""
-
-
-def import_all(packages: Iterable[str], group: str) -> None:
-    """Import the modules that give a class a type, of packages and below; and those of entry points."""
-    for module in _naming(packages, ""):
-        importlib.import_module(module)
-    from importlib.metadata import entry_points  # takes as long as many modules
-
-    for point in entry_points(group=group):
-        importlib.import_module(point.value)
-
-
-def import_naming(packages: Iterable[str], word: str) -> None:
-    """Import the first module of packages and below whose text gives this word as a class's type.
-
-    Those whose file or folder is called like a part of the word are looked at first: all of them are some
-    hundred.
-    """
-    for module in _naming(packages, word):
-        importlib.import_module(module)
-        return
-
-
-def _naming(packages: Iterable[str], word: str) -> Iterator[str]:
-    """Yield the names of modules whose text gives a class this type, or any type where it is empty."""
-    mention = (f'{GIVEN}{word}"' if word else GIVEN).encode()
-    others: list[tuple[str, str]] = []
-    for path, module in _all_files(packages):
-        if not word or set(word.split("-")).isdisjoint(module.split(".")):
-            others.append((path, module))
-        elif _has(path, mention):
-            yield module
-    yield from (module for path, module in sorted(others) if _has(path, mention))
-
-
-def _all_files(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield path and name of each module of packages and below."""
-    for package in packages:
-        yield from _files(importlib.import_module(package).__path__[0], package)
-
-
-def _files(folder: str, package: str) -> Iterator[tuple[str, str]]:
-    """Yield path and name of each module, those of a folder before those below it."""
-    inner = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py") and f"{package}.{entry.name}" != f"{__name__}.py":
-                yield entry.path, f"{package}.{entry.name[:-3]}"
-            elif "." not in entry.name and entry.is_dir():
-                inner.append(entry)
-    for entry in inner:
-        yield from _files(entry.path, f"{package}.{entry.name}")
-
-
-def _has(path: str, value: bytes) -> bool:
-    with open(path, "rb") as file:
-        return value in file.read()
-
-
-def derived(kinds: Iterable[type[Kind]]) -> Iterator[type[Kind]]:
-    """Yield classes and those derived from them that were imported.
-
-    Examples
-    --------
-    >>> {OSError, FileNotFoundError} <= set(derived(Exception.__subclasses__()))
-    True
-    """
-    for kind in kinds:
-        yield kind
-        yield from derived(kind.__subclasses__())
-
-
-EXACT = 1 << 53
-"""The largest whole number up to which doubles hold all of them."""
-
-NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
-LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
 LAST_WITH_VACUOUS = 2
 """The last version of files with certificates about the pairs of a single type."""
 
@@ -138,43 +61,7 @@ NUMERIC = ("content", "certificates", "data")
 """The parts of a file that hold numbers."""
 
 
-def written(value: Any) -> Any:
-    """Return plain values as they stand in a file.
-
-    Examples
-    --------
-    >>> written({"total": 1 << 62, "size": 3, "labels": ["no", "1234567890123456"]})
-    {'total': '4611686018427387904', 'size': 3, 'labels': ['no', '=1234567890123456']}
-    """
-    if isinstance(value, dict):
-        return {key: written(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [written(each) for each in value]
-    if isinstance(value, str):
-        return f"={value}" if LIKE_A_NUMBER.fullmatch(value) else value
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
-        return str(int(value))
-    return value
-
-
-def read(value: Any) -> Any:
-    """Return the value that :func:`written` was given.
-
-    Examples
-    --------
-    >>> read(written({"total": 1 << 62, "labels": ["1234567890123456", "=x"]}))
-    {'total': 4611686018427387904, 'labels': ['1234567890123456', '=x']}
-    """
-    if isinstance(value, dict):
-        return {key: read(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [read(each) for each in value]
-    if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
-        return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
-    return value
-
-
-def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
+def with_numbers(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
     """Return a document whose parts with numbers were converted."""
     return {key: conversion(part) if key in NUMERIC else part for key, part in document.items()}
 
@@ -413,7 +300,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        return converted(document, written)
+        return with_numbers(document, file_values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a JSON file; the file appears whole or not at all."""
@@ -532,7 +419,7 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
     if version not in range(1, VERSION + 1) or isinstance(version, bool):
         raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", AGAIN)
     if version > 1:
-        document = converted(document, read)
+        document = with_numbers(document, plain_values)
     kind = document.get("type")
     kind_class = mechanism_type(kind) if isinstance(kind, str) else None
     if kind_class is None:
@@ -579,3 +466,92 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
             f"{path}: refused", "the file was changed after saving (sha256 differs)", AGAIN
         )
     return mechanism
+
+
+Row = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Randomizer:
+    """Facts about the local randomizer that all users run.
+
+    Attributes
+    ----------
+    epsilon : float
+        Its local epsilon, with delta 0.
+    size : int
+        k where its reports are those of a k-ary response with this epsilon, else 0.
+    rows : tuple of tuples of Fraction
+        Of a finite channel: Pr[report | input], a row an input; mixtures of rows are allowed as well.
+    """
+
+    epsilon: float
+    size: int = 0
+    rows: tuple[Row, ...] = ()
+
+
+class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+    """A mechanism that collects: users' devices randomize, a server estimates.
+
+    It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.
+    """
+
+    users_alike: ClassVar[bool] = False
+    """Whether all users with the same value draw their reports with the same probabilities."""
+
+    @abstractmethod
+    def audit(self) -> PrivacyVerdict:
+        """Return the result of the privacy audit of the numbers that the mechanism samples from."""
+
+    @abstractmethod
+    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
+        """Return the reports for users' values; without ``rng`` from the operating system's generator."""
+
+    @abstractmethod
+    def aggregator(self) -> Counter[EstimateT_co]:
+        """Return an empty counter of reports; counters of several servers can be merged in any order."""
+
+    @rng_alone
+    def estimate(self, reports: Any, population: bool = False) -> EstimateT_co:
+        """Return unbiased estimates with standard errors from the reports of all users.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users, or the texts of a table.
+        population : bool
+            Whether to estimate for the population from which the users are a random sample.
+
+        Raises
+        ------
+        EstimationError
+            When the reports do not determine the estimate; the error names the answers that it cannot
+            separate.
+        DataError
+            When there are no reports, or a report that no answer can produce.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.
+
+        None unless ``users_alike``; else its true epsilon, and what is known besides in classes derived.
+        """
+        if not self.users_alike:
+            return None
+        return Randomizer(self.audit().true_epsilon)
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when the forecast shows that its reports do not allow a useful estimate."""
+        prospect = self._prospect
+        if prospect is not None and not prospect.possible:
+            raise EstimationError(
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
+            )
+
+    @cached_property
+    def _prospect(self) -> Forecast | None:
+        """The forecast for the planned number of users; kept, because a client needs it for every answer."""
+        return self.forecast()

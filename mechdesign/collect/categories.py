@@ -18,21 +18,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation, Option, Settings
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.errors import DataError, EstimationError, MethodError, ParameterError, RowError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Coded, Source, Values
-from mechdesign.core.text import counted, json_object, table
-from mechdesign.core.values import EstimateT_co
+from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.core.values import USERS, EstimateT_co, Forecast
 from mechdesign.data.frames import Columns, Tidy, is_table
-from mechdesign.data.missing import MISSING_CATEGORY
+from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng, bit_source
-from mechdesign.exact.texts import to_error
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate
@@ -405,7 +403,7 @@ class OnSimplex(Tidy):
         names, interval = self.estimate.categories, self.estimate.interval()
         projected = self.estimate.projected()
         return interval_figures(
-            title, names, projected, interval, "answer", "share", possible=SHARE, said=UNBIASED
+            title, names, projected, interval, "answer", "share", possible=SHARE, interval_label=UNBIASED
         )
 
     @property

@@ -22,7 +22,7 @@ from mechdesign.core.tables import Coded, array_of, dimensions_of, gap_remedy, i
 from mechdesign.core.text import counted, outside_text, range_text
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.data.missing import NUMBERS_FOR_MISSING, missing_hint
+from mechdesign.data.intake import NUMBERS_FOR_MISSING, missing_hint
 from mechdesign.exact.numbers import number_of_text, plain, text_of
 
 Codes = NDArray[np.int64]

@@ -38,8 +38,7 @@ from mechdesign.core.text import counted
 from mechdesign.exact.randomness import Rng
 
 if TYPE_CHECKING:
-    from mechdesign.collect.base import Mechanism
-    from mechdesign.collect.reporting import CollectingMechanism
+    from mechdesign.collect.base import CollectingMechanism, Mechanism
 
 OptionKind = Literal["flag", "whole number", "number", "text", "texts", "path"]
 

@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import PrivacyAudit
-from mechdesign.collect.base import require_total
+from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import REMEDY, SINGULAR, FrequencyMechanism
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_private
-from mechdesign.collect.reporting import Randomizer
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, require_channel
 
 if TYPE_CHECKING:

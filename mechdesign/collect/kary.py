@@ -15,27 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
-from mechdesign.audit.finding import PrivacyAudit
-from mechdesign.collect.base import require_total
+from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.kary_estimator import KaryEstimator, split_weights
-from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
-from mechdesign.collect.reporting import Randomizer
-from mechdesign.core.certificate import Certificate
+from mechdesign.collect.oracle import KaryEstimator, Moments, Oracle, Shares, bernoulli, split_weights
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (
+    as_written,
     double_delta,
     double_epsilon,
     privacy_delta,
     privacy_epsilon,
     user_count,
 )
-from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.decimals import as_written
+from mechdesign.core.values import USERS, Forecast, changed, frozen_value
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource

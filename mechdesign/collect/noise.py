@@ -29,7 +29,7 @@ from mechdesign.exact.numbers import plain, text_of
 from mechdesign.exact.randomness import TOTAL, Rng, bit_source, numpy_generator
 
 if TYPE_CHECKING:
-    from mechdesign.collect.reporting import CollectingMechanism
+    from mechdesign.collect.base import CollectingMechanism
 
 Array = NDArray[np.float64]
 Client = Callable[[Array, Array, Rng], Array]

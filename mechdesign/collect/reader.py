@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError, named_option, option
 from mechdesign.core.tables import Block
-from mechdesign.data.missing import READ_AS_MISSING
+from mechdesign.data.intake import READ_AS_MISSING
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
     from mechdesign.collect.collecting import Operation, Settings
-    from mechdesign.data.missing import MissingRule
+    from mechdesign.data.intake import MissingRule
 
 
 def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -81,7 +81,7 @@ def settings_of(operation: Operation, options: Mapping[str, Any]) -> Settings:
 
 def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str, ...] = ()) -> MissingRule:
     """Return the treatment of rows without a value: as requested, or as the mechanism was built."""
-    from mechdesign.data.missing import MissingRule
+    from mechdesign.data.intake import MissingRule
 
     chosen = rule or mechanism.intake.missing
     mechanism._require_missing(chosen)
@@ -248,7 +248,7 @@ def report_rule(mechanism: Mechanism, rule: str | None = None, codes: Sequence[s
     ParameterError
         For a category, for a code that is a report, and for dropping where an empty field may be a report.
     """
-    from mechdesign.data.missing import MissingRule  # build only looks at labels
+    from mechdesign.data.intake import MissingRule  # build only looks at labels
 
     if rule == "category":
         raise ParameterError(

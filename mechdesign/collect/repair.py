@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, audit_channel, channel_holds, ordered_pairs
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.audit.metric import batches, distances, needed_pairs, require_pairs
+from mechdesign.core.certificate import PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_delta, double_epsilon, finite_array, one_of
 from mechdesign.core.values import frozen_value, value_field

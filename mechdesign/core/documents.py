@@ -271,3 +271,46 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"{text[:40]} is too large for a number")
     return number
+
+
+EXACT = 1 << 53
+"""The largest whole number up to which doubles hold all of them."""
+
+NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
+LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
+
+
+def file_values(value: Any) -> Any:
+    """Return plain values as they stand in a file.
+
+    Examples
+    --------
+    >>> file_values({"total": 1 << 62, "size": 3, "labels": ["no", "1234567890123456"]})
+    {'total': '4611686018427387904', 'size': 3, 'labels': ['no', '=1234567890123456']}
+    """
+    if isinstance(value, dict):
+        return {key: file_values(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [file_values(each) for each in value]
+    if isinstance(value, str):
+        return f"={value}" if LIKE_A_NUMBER.fullmatch(value) else value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
+        return str(int(value))
+    return value
+
+
+def plain_values(value: Any) -> Any:
+    """Return the value that :func:`file_values` was given.
+
+    Examples
+    --------
+    >>> plain_values(file_values({"total": 1 << 62, "labels": ["1234567890123456", "=x"]}))
+    {'total': 4611686018427387904, 'labels': ['1234567890123456', '=x']}
+    """
+    if isinstance(value, dict):
+        return {key: plain_values(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain_values(each) for each in value]
+    if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
+        return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
+    return value

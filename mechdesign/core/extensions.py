@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Kind = TypeVar("Kind")
 
 _EXTENSIONS: dict[str, str] = {}
 
@@ -91,14 +91,86 @@ def in_papers(name: str, package: str = "") -> Iterator[ModuleType]:
 
 def _module(name: str) -> ModuleType | None:
     """Return a module, or None if there is none of this name; an import that fails inside it is an error."""
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         return None
+
+
+TYPE_LINE = 'type: ClassVar[str] = "'
+"""How the text of a module gives a class its type, up to the word."""
+
+
+def import_all(packages: Iterable[str], group: str) -> None:
+    """Import the modules that give a class a type, of packages and below; and those of entry points."""
+    for module in _modules_with_type(packages, ""):
+        import_module(module)
+    from importlib.metadata import entry_points  # takes as long as many modules
+
+    for point in entry_points(group=group):
+        import_module(point.value)
+
+
+def import_naming(packages: Iterable[str], word: str) -> None:
+    """Import the first module of packages and below whose text gives this word as a class's type.
+
+    Those whose file or folder is called like a part of the word are looked at first: all of them are some
+    hundred.
+    """
+    for module in _modules_with_type(packages, word):
+        import_module(module)
+        return
+
+
+def _modules_with_type(packages: Iterable[str], word: str) -> Iterator[str]:
+    """Yield the names of modules whose text gives a class this type, or any type where it is empty."""
+    mention = (f'{TYPE_LINE}{word}"' if word else TYPE_LINE).encode()
+    others: list[tuple[str, str]] = []
+    for path, module in _all_files(packages):
+        if not word or set(word.split("-")).isdisjoint(module.split(".")):
+            others.append((path, module))
+        elif _mentions(path, mention):
+            yield module
+    yield from (module for path, module in sorted(others) if _mentions(path, mention))
+
+
+def _all_files(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield path and name of each module of packages and below."""
+    for package in packages:
+        yield from _files(import_module(package).__path__[0], package)
+
+
+def _files(folder: str, package: str) -> Iterator[tuple[str, str]]:
+    """Yield path and name of each module, those of a folder before those below it."""
+    inner = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py") and f"{package}.{entry.name}" != f"{__name__}.py":
+                yield entry.path, f"{package}.{entry.name[:-3]}"
+            elif "." not in entry.name and entry.is_dir():
+                inner.append(entry)
+    for entry in inner:
+        yield from _files(entry.path, f"{package}.{entry.name}")
+
+
+def _mentions(path: str, value: bytes) -> bool:
+    with open(path, "rb") as file:
+        return value in file.read()
+
+
+def derived(kinds: Iterable[type[Kind]]) -> Iterator[type[Kind]]:
+    """Yield classes and those derived from them that were imported.
+
+    Examples
+    --------
+    >>> {OSError, FileNotFoundError} <= set(derived(Exception.__subclasses__()))
+    True
+    """
+    for kind in kinds:
+        yield kind
+        yield from derived(kind.__subclasses__())
 
 
 def offered(
@@ -154,40 +226,41 @@ def installed_version() -> str:
 MERGED = """\
 audit.channel: audit.kary
 audit.classes: audit.composition audit.density
-audit.finding: audit.verdict
-audit.mass: audit.two_counts
+audit.mass: audit.two_counts exact.binomials
 audit.metric: audit.pairs audit.triples
 collect.about: collect.sealed
 collect.attributes: collect.effect_transform collect.of_attributes collect.several_columns
-collect.base: collect.kinds collect.written
+collect.base: collect.reporting
 collect.categories: collect.frequencies collect.report_counts collect.simplex
 collect.codec: collect.domain collect.labels
 collect.collecting: collect.operations
-collect.estimate: collect.frequency_estimate collect.mean_estimates
+collect.estimate: collect.cross_table collect.frequency_estimate collect.mean_estimates
 collect.frequency_limits: collect.plausible collect.quantile_ends collect.sum_limits
 collect.intervals: collect.pearson
 collect.kary: collect.kary_draw
-collect.oracle: collect.moments collect.subset_sizes
+collect.oracle: collect.kary_estimator collect.moments collect.subset_sizes
 collect.reader: collect.door collect.label_clashes collect.report_gaps
 collect.recipes: collect.generator
 collect.score: collect.curves
 collect.server: collect.cell_counts collect.counts collect.damage collect.saved_counts
+core.certificate: audit.finding audit.verdict
+core.documents: collect.written
 core.errors: core.failures core.printable
-core.extensions: core.former_names core.lazy core.version
-core.forecast: core.remark
+core.extensions: collect.kinds core.former_names core.lazy core.version
 core.parameters: core.describe
 core.problem: core.discovery core.method
 core.sensitivity: core.conflict core.kept core.prices
 core.solve: core.blas core.simulate
 core.tables: core.columns core.partitions
-core.text: core.encoding core.notebook
-core.values: core.types
-exact.decimals: exact.exact exact.numerals
-exact.draw.draws: exact.draw.heads
+core.text: core.encoding core.notebook exact.digits exact.exact_text exact.texts
+core.validation: exact.decimals exact.exact exact.numerals
+core.values: core.forecast core.remark core.types
+exact.bits: exact.draw.compiled exact.draw.compiled.loader exact.draw.compiled.loops exact.draw.packed
+exact.draws: exact.draw exact.draw.affine_family exact.draw.draws exact.draw.heads
 exact.randomness: exact.keystream exact.weights
-exact.texts: exact.digits exact.exact_text
+export.disclosure: collect.disclosure
+export.messages: collect.messages
 families.contract.incentives: audit.incentives
-foreign.rappor: audit.rappor
 families.mean.means: collect.means
 families.mean.tally: collect.tally
 families.shuffle.amplification_bounds: audit.shuffled exact.foreseen
@@ -202,13 +275,13 @@ foreign.black_box: audit.black_box audit.empirical
 foreign.channels: audit.foreign
 foreign.files: report.foreign report.foreign_csv
 foreign.program: report.process_group report.program
+foreign.rappor: audit.rappor
 ledger.account: audit.account
 ledger.collections: report.accounts
 ledger.ledger: report.ledger
 ledger.losses: audit.losses
 ledger.renyi_filter: audit.renyi_filter
-export.disclosure: collect.disclosure
-export.messages: collect.messages
+report.compare: core.compare
 report.ranking: families.mean.ranking
 show.panels: collect.figures collect.interval_figures
 """
@@ -222,7 +295,7 @@ FORMER = {
     "audit.workload_bound": "families.workload.workload_bound",
     "core.cache": "work.cache",
     "core.cluster": "work.cluster",
-    "core.exact": "exact.decimals",
+    "core.exact": "core.validation",
     "core.figure": "show.figure",
     "core.files": "work.files",
     "core.frames": "data.frames",

@@ -31,8 +31,7 @@ import attrs
 
 from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon
-from mechdesign.exact.decimals import stated
+from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon, stated
 from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:

@@ -17,19 +17,18 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import counted
-from mechdesign.core.validation import one_of
-from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.decimals import (
+from mechdesign.core.text import counted, quotient_text
+from mechdesign.core.validation import (
     delta_number,
     epsilon_number,
     exact_number,
     float_up,
+    one_of,
     probability_text,
     written_number,
 )
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.numbers import plain_int, text_of
-from mechdesign.exact.texts import quotient_text
 
 NOTIONS = ("ldp", "entry-wise", "central")
 """Over sets of a user's own reports; entry by entry; and for what is seen after a shuffler."""

@@ -1,20 +1,21 @@
-"""Arrays of pyarrow from and to numpy's, by their buffers.
+"""Arrays of pyarrow from and to numpy's, by their buffers; Parquet files in blocks, by pyarrow.
 
 pyarrow's own ``to_numpy`` and ``array`` import pandas wherever it is installed, which takes as long as
 reading millions of rows.
-
-Plain values as columns of a table: what a file of JSON lines, and a message of a client, are read as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.tables import Coded, Values
+from mechdesign.core.errors import DataError
+from mechdesign.core.tables import ROWS, Coded, Values
+from mechdesign.data.intake import Mask
+from mechdesign.data.reading import FileTable, Raw, pyarrow_module, require_short
 
 KINDS = {"double": "float64", "float": "float32", "halffloat": "float16"}
 """Types of pyarrow that numpy calls otherwise."""
@@ -35,24 +36,6 @@ def numbers_of(array: Any) -> NDArray[Any]:
         return np.zeros(len(array), dtype=dtype)
     values: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=dtype)
     return values[array.offset : array.offset + len(array)]
-
-
-def longest_text(array: Any) -> int:
-    """Return the bytes of the longest text of a column, 0 where there is none.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> longest_text(pyarrow.array(["a", "bcd", None])), longest_text(pyarrow.array([], "string"))
-    (3, 0)
-    """
-    kinds = {"string": np.int32, "large_string": np.int64}
-    if not len(array) or array.null_count or str(array.type) not in kinds:
-        import pyarrow.compute  # takes longer than a short file
-
-        return pyarrow.compute.max(pyarrow.compute.binary_length(array)).as_py() or 0
-    ends = np.frombuffer(array.buffers()[1], dtype=kinds[str(array.type)])
-    return int(np.diff(ends[array.offset : array.offset + len(array) + 1]).max())
 
 
 def missing_in(array: Any) -> NDArray[np.bool_]:
@@ -150,8 +133,8 @@ def coded_texts(codes: NDArray[Any], texts: Sequence[str]) -> Any:
 
     used = Coded(np.array(texts, dtype=object), codes).rows_of_each() > 0
     places = (np.cumsum(used, dtype=np.int32) - np.int32(1)).take(codes)
-    found = [text for text, has_rows in zip(texts, used.tolist(), strict=True) if has_rows]
-    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(places), texts_to_arrow(found))
+    occurring = [text for text, has_rows in zip(texts, used.tolist(), strict=True) if has_rows]
+    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(places), texts_to_arrow(occurring))
 
 
 def joined(codes: NDArray[Any], texts: Sequence[str]) -> memoryview:
@@ -167,38 +150,154 @@ def joined(codes: NDArray[Any], texts: Sequence[str]) -> memoryview:
     return memoryview(column.buffers()[2] or b"")[ends[0] : ends[-1]]
 
 
-LONGEST = 200
-"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
-
-MESSAGE_FORMAT = "mechdesign-report"
-"""What the message of a client says of itself, as ``format``."""
-
-INTEGERS = range(-(1 << 63), 1 << 63)
+FREE, EACH = 32 << 20, 1 << 10
+"""Bytes that the texts of a column may take in a row group: FREE, plus EACH for each row."""
+MOST_BYTES = 1 << 30
+"""Bytes that they may take in any case."""
+MOST_COLUMNS = 100_000
 
 
-def texts(values: list[str]) -> NDArray[Any]:
-    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not.
+class ParquetTable(FileTable):
+    """A Parquet file.
 
-    Examples
-    --------
-    >>> texts(["yes", "no"])
-    array(['yes', 'no'], dtype='<U3')
+    A file of a few kilobytes can hold texts that fill the memory: how much there is to unpack is looked at
+    before, and texts are kept as numbers of a dictionary.
     """
-    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
-    return np.array(values, dtype=object if unusual else None)
+
+    def _columns(self) -> tuple[str, ...]:
+        parquet = pyarrow_module("parquet", self.name)
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                if file.metadata.num_columns > MOST_COLUMNS:
+                    raise DataError(
+                        self.name,
+                        f"has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}",
+                        "keep those needed",
+                    )
+                self._schema = file.schema_arrow
+                return tuple(self._schema.names)
+        except DataError:
+            raise
+        except (OSError, ValueError) as error:
+            raise self._refusal(error) from None
+
+    def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
+        parquet = pyarrow_module("parquet", self.name)
+        texts = self._require_plain(columns)
+        try:
+            with parquet.ParquetFile(
+                self.path, pre_buffer=False, read_dictionary=texts, page_checksum_verification=True
+            ) as file:
+                self._require_bounded(file, set(texts))
+                total, done = max(1, file.metadata.num_rows), 0
+                for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
+                    done += batch.num_rows
+                    if not batch.num_rows:
+                        continue
+                    pairs = {name: self._values(name, batch.column(name)) for name in columns}
+                    yield (
+                        {name: values for name, (values, _) in pairs.items()},
+                        {name: mask for name, (_, mask) in pairs.items()},
+                        done / total,
+                    )
+        except DataError:
+            raise
+        except (OSError, ValueError) as error:
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: Exception) -> DataError:
+        """Return the error for what pyarrow says, in a line."""
+        reason = " ".join(str(error).split())
+        if "checksum" in reason or "CRC" in reason:
+            return DataError(self.name, "is damaged: a checksum does not fit", "use a copy of it")
+        if isinstance(error, OSError):
+            return DataError(self.name, f"cannot be read ({reason})", "check the path")
+        return DataError(self.name, f"is not a Parquet file ({reason})")
+
+    def _require_plain(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of these that hold strings; refuse nested columns and those of bytes."""
+        from pyarrow import types
+
+        result, schema = [], self._schema
+        for name in columns:
+            kind = schema.field(schema.get_field_index(name)).type if name in schema.names else None
+            if kind is not None and types.is_dictionary(kind):
+                kind = kind.value_type
+            if kind is None or _is_text(kind):
+                result.append(name)
+            elif types.is_nested(kind):
+                raise DataError(self.name, f"column '{name}' holds lists", "give one value a row")
+            elif (
+                types.is_binary(kind)
+                or types.is_large_binary(kind)
+                or types.is_fixed_size_binary(kind)
+                or (str(kind) == "binary_view")
+            ):
+                raise DataError(
+                    self.name, f"column '{name}' contains bytes, not strings", "convert it to strings"
+                )
+        return result
+
+    def _require_bounded(self, file: Any, columns: set[str]) -> None:
+        """Refuse columns of texts that would take much more memory than their rows say."""
+        for number in range(file.metadata.num_row_groups):
+            group = file.metadata.row_group(number)
+            for place in range(group.num_columns):
+                chunk = group.column(place)
+                if chunk.path_in_schema not in columns:
+                    continue
+                size, most = chunk.total_uncompressed_size, min(MOST_BYTES, FREE + EACH * group.num_rows)
+                if size > most:
+                    raise DataError(
+                        self.name,
+                        f"column '{chunk.path_in_schema}' holds {size >> 20} MiB of text in "
+                        f"{group.num_rows} rows",
+                        "give shorter texts, or smaller row groups",
+                    )
+
+    def _values(self, name: str, column: Any) -> tuple[Values, Mask]:
+        import pyarrow
+
+        kind = column.type
+        if pyarrow.types.is_dictionary(kind):
+            if _is_text(kind.value_type):
+                return self._texts(name, column)
+            column, kind = column.cast(kind.value_type), kind.value_type
+        missing: Mask = missing_in(column)
+        if _is_text(kind):
+            return self._texts(name, column.dictionary_encode())
+        plain = (pyarrow.types.is_integer, pyarrow.types.is_floating)
+        if any(test(kind) for test in plain):
+            numbers = numbers_of(column)
+            if self.missing.codes:
+                missing = missing | (self.missing.in_numbers(numbers) & ~missing)
+            return np.where(
+                missing, numbers.dtype.type(0), numbers
+            ) if column.null_count else numbers, missing
+        values = column.to_pylist()
+        table = np.empty(len(values), dtype=object)
+        table[:] = values
+        if pyarrow.types.is_boolean(kind) and not missing.any():
+            return table.astype(np.bool_), missing
+        return table, missing
+
+    def _texts(self, name: str, coded: Any) -> tuple[Coded, Mask]:
+        """Return texts as codes, with the empty text where there is none."""
+        missing: Mask = missing_in(coded.indices)
+        require_short(f"{self.name}: column '{name}'", coded.dictionary)
+        words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
+        codes = numbers_of(coded.indices)
+        if coded.indices.null_count:  # only then: a text that is not a category is looked for row by row
+            words.append("")
+            codes = np.where(missing, len(words) - 1, codes)
+        is_code = self.missing.is_missing
+        gone = np.array([word != "" and is_code(word) for word in words], dtype=np.bool_)
+        table = np.empty(len(words), dtype=object)
+        table[:] = words
+        return Coded(table, codes), missing | gone[codes] if gone.any() else missing
 
 
-def plain_column(values: Sequence[Any]) -> Values:
-    """Return plain values as integers, numbers or texts; what is missing (None) does not count.
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
 
-    Examples
-    --------
-    >>> plain_column([3, 1]), plain_column([3, None]), plain_column([3, "x2a"])
-    (array([3, 1]), array([ 3., nan]), array(['3', 'x2a'], dtype='<U3'))
-    """
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int} and None not in values and all(value in INTEGERS for value in values):
-        return np.array(values, dtype=np.int64)
-    if kinds and kinds <= {int, float}:
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return texts(["" if value is None else str(value) for value in values])
+    return bool(types.is_string(kind) or types.is_large_string(kind)) or str(kind) == "string_view"

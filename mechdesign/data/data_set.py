@@ -1,38 +1,26 @@
-"""Many files as one data set: folders, patterns and the standard input, as the files that they stand for.
+"""Data files by their names: one as a table in blocks, many as one data set.
+
+Folders, patterns and the standard input are the files that they stand for.
 
 What begins with a dot or an underscore in a folder is skipped, as data engines skip it. Anything else in it
 that is not a data file is refused: reports must not be lost because of an ending.
-
-Open a data file as a table in blocks, by its name.
-
-A folder whose files appear together, once all of them are written.
-
-A folder that is not there yet appears by one rename. In one that is there, files are moved one by one; while
-that lasts, a list of them is in the folder, and a command that reads it refuses. A killed process leaves the
-list; the next run that writes the same files removes it.
 """
 
 from __future__ import annotations
 
-import errno
 import glob
-import json
 import os
-import re
-import shutil
-import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.data.formats import Letters, require_text
-from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import DATA, JSON_LINES, PARQUET
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.data.formats import DATA, JSON_LINES, PARQUET, Letters, require_text
+from mechdesign.data.intake import MissingRule
+from mechdesign.data.outputs import require_complete, require_not_in_part
 from mechdesign.data.reading import FileTable
-from mechdesign.work.files import PART, SAFELY, fcntl, part_prefix
 
 
 def open_table(
@@ -71,157 +59,16 @@ def open_table(
     rule = MissingRule() if missing is None else missing
     ending = Path(path).suffix.lower() if suffix is None else suffix
     if ending in PARQUET:  # what reads the other formats is not imported
-        from mechdesign.data.reading_parquet import ParquetTable
+        from mechdesign.data.arrow import ParquetTable
 
         return ParquetTable(path, rule, name)
     if ending in JSON_LINES:
-        from mechdesign.data.reading import JsonTable
+        from mechdesign.data.json_lines import JsonTable
 
         return JsonTable(path, rule, name)
-    from mechdesign.data.reading_csv import CsvTable
+    from mechdesign.data.csv_files import CsvTable
 
     return CsvTable(path, rule, name)
-
-
-LIST = ".mechdesign-moving-"
-"""How the name of the list of files begins that are being moved into a folder."""
-
-OTHER_FILES = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
-"""What the system says where a folder cannot take the place of another one."""
-
-
-@contextmanager
-def whole_folder(folder: str) -> Iterator[Path]:
-    """Give a temporary folder whose files move to this one only when all were written."""
-    target = Path(folder.rstrip("/" + os.sep) or folder).absolute()
-    try:
-        _remove_abandoned(target)
-        work, handle = _temporary(target)
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    try:
-        yield work
-        if not _renamed(work, target):
-            _move(work, target)
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    except MechDesignError as error:
-        parts = (getattr(error, name).replace(str(work), folder.rstrip("/")) for name in ("where", "what"))
-        raise error.changed(**dict(zip(("where", "what"), parts, strict=True))) from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
-
-
-def require_complete(folder: str) -> None:
-    """Raise ParameterError for a folder into which a command that was ended has moved a part of its files."""
-    for path in _lists(Path(folder)):
-        raise _half(folder, path, _names(path))
-
-
-def require_not_in_part(files: Iterable[str]) -> None:
-    """Raise ParameterError for a file of a folder that is not complete, also where it is named alone.
-
-    A pattern names the files that are there, not those that have not come.
-    """
-    known: dict[Path, list[tuple[Path, set[str]]]] = {}
-    for name in files:
-        place = Path(os.path.abspath(name))
-        for folder in place.parents:
-            if folder not in known:
-                known[folder] = [(path, set(_names(path))) for path in _lists(folder)]
-            for path, names in known[folder]:
-                if place.relative_to(folder).as_posix() in names:
-                    raise _half(name, path, names)
-
-
-def _lists(folder: Path) -> list[Path]:
-    """Return the lists of files that are in a folder."""
-    try:
-        return sorted(folder.glob(f"{LIST}*"))
-    except OSError:  # a folder above that may not be read
-        return []
-
-
-def _half(where: str, path: Path, names: Collection[str]) -> ParameterError:
-    there = sum((path.parent / name).exists() for name in names)
-    return ParameterError(
-        where,
-        f"a command ended while it moved {len(names)} files here, of which {there} are there",
-        f"run it again with --force, or see to the files and remove {path.name}",
-    )
-
-
-def _renamed(work: Path, target: Path) -> bool:
-    """Give the whole folder its name, unless other files are there."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    work.chmod(0o777 & ~mask)
-    try:
-        os.rename(work, target)
-    except OSError as error:
-        if error.errno not in OTHER_FILES and not target.is_dir():
-            raise
-        return False
-    return True
-
-
-def _move(work: Path, target: Path) -> None:
-    """Move all files into a folder that has others; a list of them is there until all have come."""
-    files = sorted(path for path in work.rglob("*") if path.is_file())
-    names = [file.relative_to(work).as_posix() for file in files]
-    listed = target / f"{LIST}{os.urandom(8).hex()}"
-    listed.write_text(json.dumps(names), encoding="utf-8")
-    for file, name in zip(files, names, strict=True):
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(file, place)
-    for other in target.glob(f"{LIST}*"):  # those of killed processes whose files have come now
-        if set(_names(other)) <= set(names):
-            other.unlink(missing_ok=True)
-
-
-def _names(path: Path) -> list[str]:
-    """Return the files of a list; a list that is not whole was written before anything was moved."""
-    with suppress(OSError, ValueError):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(result, list) and all(isinstance(name, str) for name in result):
-            return result
-    return []
-
-
-def _temporary(target: Path) -> tuple[Path, int | None]:
-    """Make a temporary folder next to a target, and hold its lock while this process lives."""
-    while True:
-        work = target.with_name(f"{part_prefix(target)}{os.urandom(8).hex()}{PART}")
-        work.mkdir(mode=0o700)
-        if fcntl is None:
-            return work, None
-        handle = os.open(work, os.O_RDONLY | SAFELY)
-        with suppress(OSError):  # no locks on this file system: then nothing is removed either
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if work.is_dir() and os.path.samestat(os.fstat(handle), work.stat()):
-            return work, handle
-        os.close(handle)  # another process took it for abandoned before it was locked
-
-
-def _remove_abandoned(target: Path) -> None:
-    """Remove temporary folders of the same target, of the same owner, whose lock no process holds."""
-    if fcntl is None:
-        return
-    pattern = re.compile(re.escape(part_prefix(target)) + "[0-9a-f]{16}" + re.escape(PART))
-    found = [path for path in target.parent.iterdir() if pattern.fullmatch(path.name)]
-    for work in found:
-        with suppress(OSError):
-            handle = os.open(work, os.O_RDONLY | SAFELY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                own = os.fstat(handle)
-                if stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid():
-                    shutil.rmtree(work, ignore_errors=True)
-            finally:
-                os.close(handle)
 
 
 STANDARD_INPUT = "-"

@@ -1,11 +1,9 @@
-"""Data frames of any library, in and out, by narwhals.
+"""Data frames of any library, in and out, by narwhals; and results as columns, one tidy row an estimate.
 
 narwhals is a thin layer over pandas, polars, pyarrow, Modin and cuDF: written in Python alone, without
 dependencies, and it imports none of them. The interchange protocol ``__dataframe__`` was considered: its
 libraries advise against it, it has no indices and no way back to the user's kind of frame. Arrow's C stream
 has one kind of frame only, and needs pyarrow on either side. Nothing here is imported before a frame comes.
-
-Results as columns: one tidy row an estimate, for spreadsheets, data frames and notebooks.
 """
 
 from __future__ import annotations
@@ -22,11 +20,10 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
 from mechdesign.core.tables import ROWS, Block, Coded, Values, is_gap
-from mechdesign.core.text import NumberText, counted, encode, html_table
-from mechdesign.exact.texts import to_error
+from mechdesign.core.text import NumberText, counted, encode, html_table, to_error
 
 if TYPE_CHECKING:
-    from mechdesign.data.missing import MissingRule
+    from mechdesign.data.intake import MissingRule
 
 PANDAS = "pandas"
 BACKENDS = (PANDAS, "polars", "pyarrow")
@@ -86,13 +83,13 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str = PANDAS) -> Any
         raise ParameterError("backend", f"no '{backend}'", suggestion(str(backend), BACKENDS))
     narwhals = _narwhals()
     try:
-        made = narwhals.from_dict(dict(columns), backend=backend)
+        frame = narwhals.from_dict(dict(columns), backend=backend)
     except ImportError:
         others = ", ".join(f'"{name}"' for name in BACKENDS if name != backend)
         raise MissingPackageError(
             "to_frame", f"needs {backend}", f"install {backend}, or name one of {others}"
         ) from None
-    return made.to_native()
+    return frame.to_native()
 
 
 class FrameTable:
@@ -118,21 +115,21 @@ class FrameTable:
     def __init__(self, native: Any, missing: MissingRule) -> None:
         narwhals = _narwhals()
         try:
-            found = narwhals.from_native(native, eager_only=True, allow_series=True)
+            frame = narwhals.from_native(native, eager_only=True, allow_series=True)
         except (TypeError, ValueError) as error:  # narwhals' own are of these
             raise DataError(self.name, f"cannot be read ({error})", "give arrays") from None
-        self.is_series = isinstance(found, narwhals.Series)
+        self.is_series = isinstance(frame, narwhals.Series)
         self.name = "series" if self.is_series else "data frame"
         self.narwhals, self.missing = narwhals, missing
-        self.index = narwhals.maybe_get_index(found)
+        self.index = narwhals.maybe_get_index(frame)
         if self.is_series:
-            self._columns = {str(found.name) if found.name is not None else "value": found}
+            self._columns = {str(frame.name) if frame.name is not None else "value": frame}
         else:
             self._columns = {
-                str(name): column for name, column in zip(found.columns, found.iter_columns(), strict=True)
+                str(name): column for name, column in zip(frame.columns, frame.iter_columns(), strict=True)
             }
-        self.backend = found.implementation
-        self.kept: list[NDArray[np.int64]] = []
+        self.backend = frame.implementation
+        self.row_numbers: list[NDArray[np.int64]] = []
         self._start = 0
         self._rows: NDArray[np.int64] | None = None
 
@@ -143,7 +140,7 @@ class FrameTable:
 
     def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         """Yield the rows of these columns, ``ROWS`` at a time, without those that are to be dropped."""
-        self.kept = []
+        self.row_numbers = []
         chosen = {name: self._columns[name] for name in columns}
         size = len(next(iter(chosen.values()), ()))
         if not size:
@@ -161,7 +158,7 @@ class FrameTable:
                 raise error.moved(self.name, start + error.row) from None
             count = min(ROWS, size - start)
             left = np.arange(count) if self._rows is None else self._rows
-            self.kept.append(left + start)
+            self.row_numbers.append(left + start)
             if len(left):
                 yield block
 
@@ -200,10 +197,10 @@ class FrameTable:
             Whether row after row belongs to the rows that were read: then a pandas frame has their index.
         """
         plain = {name: _plain(values) for name, values in columns.items()}
-        made = self.narwhals.from_dict(plain, backend=self.backend)
-        native = made[next(iter(plain))].to_native() if self._is_alone(plain) else made.to_native()
-        if in_order and self.index is not None and self.kept:
-            native.index = self.index[np.concatenate(self.kept)]
+        frame = self.narwhals.from_dict(plain, backend=self.backend)
+        native = frame[next(iter(plain))].to_native() if self._is_alone(plain) else frame.to_native()
+        if in_order and self.index is not None and self.row_numbers:
+            native.index = self.index[np.concatenate(self.row_numbers)]
         return native
 
     def _is_alone(self, columns: Mapping[str, Any]) -> bool:
@@ -308,11 +305,17 @@ def tidy_columns(
     [40.5]
     """
     low, high = (None, None) if interval is None else interval
-    given = {"estimate": estimate, "standard_error": standard_error, "low": low, "high": high, **(more or {})}
+    numbers = {
+        "estimate": estimate,
+        "standard_error": standard_error,
+        "low": low,
+        "high": high,
+        **(more or {}),
+    }
     rows = len(categories)
     questions = [question] * rows if isinstance(question, str) else list(question)
     columns: Columns = {"question": questions, "category": list(categories)}
-    return columns | {name: _column(values, rows) for name, values in given.items()}
+    return columns | {name: _column(values, rows) for name, values in numbers.items()}
 
 
 def _to_errors(columns: Columns, most: int) -> Columns:

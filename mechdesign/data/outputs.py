@@ -1,26 +1,26 @@
-"""Whether an output may be written where something stands: by ``--force``, and never over an input.
+"""Outputs: files where something may stand already, and folders whose files appear together.
 
-The names that files for mechanisms, data and results have.
+An existing file is replaced by ``--force`` alone, and never if it is an input.
 
-Whether two inputs of a command are the same reports under two names: they would count twice in silence.
+A folder's files appear once all of them are written. A folder that is not there yet appears by one rename. In
+one that is there, files are moved one by one; while that lasts, a list of them is in the folder, and a
+command that reads it refuses. A killed process leaves the list; the next run that writes the same files
+removes it.
 """
 
 from __future__ import annotations
 
-import hashlib
+import errno
+import json
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.core.tables import Block, Coded, Values, length
-from mechdesign.work.files import require_name
+from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.work.files import PART, SAFELY, fcntl, part_prefix, require_name
 
 
 def require_output(
@@ -86,187 +86,149 @@ def same_file(first: str, second: str) -> bool:
         return False
 
 
-PARQUET = (".parquet", ".pq")
-"""Names of files that are Parquet; all others are CSV."""
+LIST = ".mechdesign-moving-"
+"""How the name of the list of files begins that are being moved into a folder."""
 
-MECHANISM = (".json",)
-"""Names of mechanism files."""
-
-JSON_LINES = (".jsonl", ".ndjson")
-"""Names of files with a JSON object a line."""
-
-DATA = (".csv", *PARQUET)
-"""Names of files for data and reports, which the commands read again."""
-
-RESULTS = (*DATA, ".xlsx", ".json")
-"""Names of files for results."""
+OTHER_FILES = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+"""What the system says where a folder cannot take the place of another one."""
 
 
-def require_suffix(path: str, known: Sequence[str], option: str = "-o") -> None:
-    """Raise ParameterError for a file whose name does not say what it is to hold.
-
-    Examples
-    --------
-    >>> require_suffix("t.csv", RESULTS)
-    >>> require_suffix("t.xls", RESULTS)
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.ParameterError: -o t.xls: no format '.xls'; name it .csv, .parquet, .xlsx or .json
-    """
-    suffix = Path(path).suffix.lower()
-    if path == "-" or suffix in known:  # the standard output has an error of its own
-        return
-    text = [item for item in known if item != ".pq"]
-    remedy = text[0] if len(text) == 1 else f"{', '.join(text[:-1])} or {text[-1]}"
-    what = f"no format '{suffix}'" if suffix else "has no extension"
-    raise ParameterError(f"{option} {path}", what, f"name it {remedy}")
-
-
-OPTION = "--identical"
-"""The option that says that files with the same content are meant."""
-
-HEAD = 1 << 16
-"""Bytes at the beginning of files that are compared before all of them are."""
-
-
-def require_different(paths: Sequence[str], identical: bool) -> None:
-    """Refuse a file that is named twice, by whatever name, and a copy of one unless that is meant.
-
-    Raises
-    ------
-    ParameterError
-        In a line that names both.
-    """
-    places: dict[object, int] = {}
-    alike: dict[tuple[int, str], list[str]] = {}
-    for number, path in enumerate(paths):
-        first = places.setdefault(os.path.realpath(path), number)
-        found = _stat(path)
-        if found is not None:
-            first = places.setdefault((found.st_dev, found.st_ino), first)
-        if first != number:
-            raise ParameterError(path, f"is the same file as {paths[first]}", "name it once")
-        if found is not None and not identical:
-            alike.setdefault((found.st_size, _digest(path, HEAD)), []).append(path)
-    for group in alike.values():
-        contents: dict[str, str] = {}
-        for path in group if len(group) > 1 else []:
-            other = contents.setdefault(_digest(path), path)
-            if other != path:
-                raise ParameterError(_said(path, other))
-
-
-def _stat(path: str) -> os.stat_result | None:
-    """Return the status of a regular file; one that cannot be read is refused elsewhere."""
+@contextmanager
+def whole_folder(folder: str) -> Iterator[Path]:
+    """Give a temporary folder whose files move to this one only when all were written."""
+    target = Path(folder.rstrip("/" + os.sep) or folder).absolute()
     try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found if stat.S_ISREG(found.st_mode) else None
-
-
-def _digest(path: str, most: int | None = None) -> str:
-    """Return the digest of the bytes of a file, or of the first ones; its name, if it cannot be read."""
+        _remove_abandoned(target)
+        work, handle = _temporary(target)
+    except OSError as error:
+        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
     try:
-        with open(path, "rb") as stream:
-            if most is not None:
-                return hashlib.sha256(stream.read(most)).hexdigest()
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return path
+        yield work
+        if not _renamed(work, target):
+            _move(work, target)
+    except OSError as error:
+        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
+    except MechDesignError as error:
+        parts = (getattr(error, name).replace(str(work), folder.rstrip("/")) for name in ("where", "what"))
+        raise error.changed(**dict(zip(("where", "what"), parts, strict=True))) from None
+    finally:
+        _remove(work)
+        if handle is not None:
+            os.close(handle)
 
 
-def _said(path: str, other: str) -> str:
-    return (
-        f"{path}: has the same content as {other}, and would count twice; name one of them, or add "
-        f"{OPTION} to count both"
+def require_complete(folder: str) -> None:
+    """Raise ParameterError for a folder into which a command that was ended has moved a part of its files."""
+    for path in _lists(Path(folder)):
+        raise _half(folder, path, _names(path))
+
+
+def require_not_in_part(files: Iterable[str]) -> None:
+    """Raise ParameterError for a file of a folder that is not complete, also where it is named alone.
+
+    A pattern names the files that are there, not those that have not come.
+    """
+    known: dict[Path, list[tuple[Path, set[str]]]] = {}
+    for name in files:
+        place = Path(os.path.abspath(name))
+        for folder in place.parents:
+            if folder not in known:
+                known[folder] = [(path, set(_names(path))) for path in _lists(folder)]
+            for path, names in known[folder]:
+                if place.relative_to(folder).as_posix() in names:
+                    raise _half(name, path, names)
+
+
+def _lists(folder: Path) -> list[Path]:
+    """Return the lists of files that are in a folder."""
+    try:
+        return sorted(folder.glob(f"{LIST}*"))
+    except OSError:  # a folder above that may not be read
+        return []
+
+
+def _half(where: str, path: Path, names: Collection[str]) -> ParameterError:
+    there = sum((path.parent / name).exists() for name in names)
+    return ParameterError(
+        where,
+        f"a command ended while it moved {len(names)} files here, of which {there} are there",
+        f"run it again with --force, or see to the files and remove {path.name}",
     )
 
 
-@dataclass(frozen=True)
-class CountedFile:
-    """A file whose rows were read: its name, their number, and a digest of columns and rows."""
-
-    name: str
-    rows: int
-    digest: str
-
-
-class Copies:
-    """Notices that a table has the same columns and rows as another one, in whatever format.
-
-    Parameters
-    ----------
-    identical : bool
-        Whether copies are meant, and each counts.
-
-    Examples
-    --------
-    >>> seen = Copies()
-    >>> first = [{"x": np.array(["1", "2"])}]
-    >>> _ = list(seen.watched("a.csv", first))
-    >>> _ = list(seen.watched("a.csv", first))
-    >>> _ = list(seen.watched("b.parquet", [{"x": np.array([1, 2])}]))
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.DataError: b.parquet: has the same content as a.csv, and would count twice; ...
-    """
-
-    def __init__(self, identical: bool = False) -> None:
-        self.identical = identical
-        self._known: dict[str, str] = {}
-        self.found: list[CountedFile] = []
-
-    def watched(self, name: str, blocks: Iterator[Block] | Sequence[Block]) -> Iterator[Block]:
-        """Yield the blocks of a table.
-
-        Raises
-        ------
-        DataError
-            At the end of a table that is a copy of an earlier one.
-        """
-        digest, rows = hashlib.sha256(), 0
-        for block in blocks:
-            rows += length(block)
-            for column, values in block.items():
-                digest.update(f"{column!r} {len(values)} ".encode("utf-8", "backslashreplace"))
-                digest.update(_row_digests(values).tobytes())
-            yield block
-        self.add(CountedFile(name, rows, digest.hexdigest()))
-
-    def add(self, file: CountedFile, inside: str = "") -> None:
-        """Note a file that was counted, perhaps in counts that are ``inside`` another file.
-
-        Raises
-        ------
-        DataError
-            When it is a copy of an earlier one, unless that is meant.
-        """
-        name = f"{file.name} (counted in {inside})" if inside else file.name
-        other = self._known.setdefault(file.digest, name)
-        if other != name and file.rows and not self.identical:
-            raise DataError(_said(name, other))
-        self.found.append(file)
+def _renamed(work: Path, target: Path) -> bool:
+    """Give the whole folder its name, unless other files are there."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    work.chmod(0o777 & ~mask)
+    try:
+        os.rename(work, target)
+    except OSError as error:
+        if error.errno not in OTHER_FILES and not target.is_dir():
+            raise
+        return False
+    return True
 
 
-def _row_digests(values: Values) -> NDArray[np.uint64]:
-    """Return a number for each row, the same for the same text; every different value is looked at once."""
-    if isinstance(values, Coded):
-        coded: NDArray[np.uint64] = _table(values.values.tolist())[values.codes]
-        return coded
-    array = np.asarray(values)
-    if array.dtype == object:
-        listed = array.tolist()
-        known = {value: number for number, value in enumerate(dict.fromkeys(map(str, listed)))}
-        return _table(list(known)).take([known[str(value)] for value in listed])
-    table, codes = np.unique(array, return_inverse=True)
-    digests: NDArray[np.uint64] = _table(table.tolist())[codes.reshape(-1)]
-    return digests
+def _move(work: Path, target: Path) -> None:
+    """Move all files into a folder that has others; a list of them is there until all have come."""
+    files = sorted(path for path in work.rglob("*") if path.is_file())
+    names = [file.relative_to(work).as_posix() for file in files]
+    listed = target / f"{LIST}{os.urandom(8).hex()}"
+    listed.write_text(json.dumps(names), encoding="utf-8")
+    for file, name in zip(files, names, strict=True):
+        place = target / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, place)
+    for other in target.glob(f"{LIST}*"):  # those of killed processes whose files have come now
+        if set(_names(other)) <= set(names):
+            other.unlink(missing_ok=True)
 
 
-def _table(values: Sequence[object]) -> NDArray[np.uint64]:
-    digests = [
-        hashlib.blake2b(str(value).encode("utf-8", "backslashreplace"), digest_size=8).digest()
-        for value in values
-    ]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+def _names(path: Path) -> list[str]:
+    """Return the files of a list; a list that is not whole was written before anything was moved."""
+    with suppress(OSError, ValueError):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(result, list) and all(isinstance(name, str) for name in result):
+            return result
+    return []
+
+
+def _temporary(target: Path) -> tuple[Path, int | None]:
+    """Make a temporary folder next to a target, and hold its lock while this process lives."""
+    while True:
+        work = target.with_name(f"{part_prefix(target)}{os.urandom(8).hex()}{PART}")
+        work.mkdir(mode=0o700)
+        if fcntl is None:
+            return work, None
+        handle = os.open(work, os.O_RDONLY | SAFELY)
+        with suppress(OSError):  # no locks on this file system: then nothing is removed either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if work.is_dir() and os.path.samestat(os.fstat(handle), work.stat()):
+            return work, handle
+        os.close(handle)  # another process took it for abandoned before it was locked
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary folders of the same target, of the same owner, whose lock no process holds."""
+    if fcntl is None:
+        return
+    pattern = re.compile(re.escape(part_prefix(target)) + "[0-9a-f]{16}" + re.escape(PART))
+    folders = [path for path in target.parent.iterdir() if pattern.fullmatch(path.name)]
+    for work in folders:
+        with suppress(OSError):
+            handle = os.open(work, os.O_RDONLY | SAFELY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                own = os.fstat(handle)
+                if stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid():
+                    _remove(work)
+            finally:
+                os.close(handle)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder and what is in it, as far as that is possible."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,32 +1,179 @@
-"""Data files as tables in blocks: CSV with a header line, and Parquet; memory for one block only.
+"""Data files as tables in blocks, memory for one block only; and whether two of them are the same file.
 
 With pyarrow, its readers are used; without it, CSV is read by Python's own module and Parquet is refused.
-
-JSON lines in blocks: one object a line, as clients in other languages and servers write them.
+A file that a command gets twice, by two names or as a copy, would count twice in silence: it is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.documents import json_problem, parse_distinct
-from mechdesign.core.errors import DataError, MissingPackageError, RowError, unread
+from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
-from mechdesign.data.arrow import MESSAGE_FORMAT, longest_text, plain_column
-from mechdesign.data.formats import HEAD, require_text
-from mechdesign.data.missing import Mask, MissingRule
-from mechdesign.data.outputs import Copies
+from mechdesign.data.intake import Mask, MissingRule
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
+
+OPTION = "--identical"
+"""The option that says that files with the same content are meant."""
+
+HEAD = 1 << 16
+"""Bytes at the beginning of files that are compared before all of them are."""
+
+
+def require_different(paths: Sequence[str], identical: bool) -> None:
+    """Refuse a file that is named twice, by whatever name, and a copy of one unless that is meant.
+
+    Raises
+    ------
+    ParameterError
+        In a line that names both.
+    """
+    places: dict[object, int] = {}
+    alike: dict[tuple[int, str], list[str]] = {}
+    for number, path in enumerate(paths):
+        first = places.setdefault(os.path.realpath(path), number)
+        status = _stat(path)
+        if status is not None:
+            first = places.setdefault((status.st_dev, status.st_ino), first)
+        if first != number:
+            raise ParameterError(path, f"is the same file as {paths[first]}", "name it once")
+        if status is not None and not identical:
+            alike.setdefault((status.st_size, _digest(path, HEAD)), []).append(path)
+    for group in alike.values():
+        contents: dict[str, str] = {}
+        for path in group if len(group) > 1 else []:
+            other = contents.setdefault(_digest(path), path)
+            if other != path:
+                raise ParameterError(_duplicate_text(path, other))
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """Return the status of a regular file; one that cannot be read is refused elsewhere."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _digest(path: str, most: int | None = None) -> str:
+    """Return the digest of the bytes of a file, or of the first ones; its name, if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            if most is not None:
+                return hashlib.sha256(stream.read(most)).hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return path
+
+
+def _duplicate_text(path: str, other: str) -> str:
+    return (
+        f"{path}: has the same content as {other}, and would count twice; name one of them, or add "
+        f"{OPTION} to count both"
+    )
+
+
+@dataclass(frozen=True)
+class CountedFile:
+    """A file whose rows were read: its name, their number, and a digest of columns and rows."""
+
+    name: str
+    rows: int
+    digest: str
+
+
+class Copies:
+    """Notices that a table has the same columns and rows as another one, in whatever format.
+
+    Parameters
+    ----------
+    identical : bool
+        Whether copies are meant, and each counts.
+
+    Examples
+    --------
+    >>> seen = Copies()
+    >>> first = [{"x": np.array(["1", "2"])}]
+    >>> _ = list(seen.watched("a.csv", first))
+    >>> _ = list(seen.watched("a.csv", first))
+    >>> _ = list(seen.watched("b.parquet", [{"x": np.array([1, 2])}]))
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: b.parquet: has the same content as a.csv, and would count twice; ...
+    """
+
+    def __init__(self, identical: bool = False) -> None:
+        self.identical = identical
+        self._known: dict[str, str] = {}
+        self.files: list[CountedFile] = []
+
+    def watched(self, name: str, blocks: Iterator[Block] | Sequence[Block]) -> Iterator[Block]:
+        """Yield the blocks of a table.
+
+        Raises
+        ------
+        DataError
+            At the end of a table that is a copy of an earlier one.
+        """
+        digest, rows = hashlib.sha256(), 0
+        for block in blocks:
+            rows += length(block)
+            for column, values in block.items():
+                digest.update(f"{column!r} {len(values)} ".encode("utf-8", "backslashreplace"))
+                digest.update(_row_digests(values).tobytes())
+            yield block
+        self.add(CountedFile(name, rows, digest.hexdigest()))
+
+    def add(self, file: CountedFile, inside: str = "") -> None:
+        """Note a file that was counted, perhaps in counts that are ``inside`` another file.
+
+        Raises
+        ------
+        DataError
+            When it is a copy of an earlier one, unless that is meant.
+        """
+        name = f"{file.name} (counted in {inside})" if inside else file.name
+        other = self._known.setdefault(file.digest, name)
+        if other != name and file.rows and not self.identical:
+            raise DataError(_duplicate_text(name, other))
+        self.files.append(file)
+
+
+def _row_digests(values: Values) -> NDArray[np.uint64]:
+    """Return a number for each row, the same for the same text; every different value is looked at once."""
+    if isinstance(values, Coded):
+        coded: NDArray[np.uint64] = _table(values.values.tolist())[values.codes]
+        return coded
+    array = np.asarray(values)
+    if array.dtype == object:
+        listed = array.tolist()
+        known = {value: number for number, value in enumerate(dict.fromkeys(map(str, listed)))}
+        return _table(list(known)).take([known[str(value)] for value in listed])
+    table, codes = np.unique(array, return_inverse=True)
+    digests: NDArray[np.uint64] = _table(table.tolist())[codes.reshape(-1)]
+    return digests
+
+
+def _table(values: Sequence[object]) -> NDArray[np.uint64]:
+    digests = [
+        hashlib.blake2b(str(value).encode("utf-8", "backslashreplace"), digest_size=8).digest()
+        for value in values
+    ]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
 
 MOST_BYTES = 1 << 20
 """Bytes of one text; a report of the largest mechanism takes fewer."""
@@ -164,6 +311,24 @@ def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
+def longest_text(array: Any) -> int:
+    """Return the bytes of the longest text of a column, 0 where there is none.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> longest_text(pyarrow.array(["a", "bcd", None])), longest_text(pyarrow.array([], "string"))
+    (3, 0)
+    """
+    kinds = {"string": np.int32, "large_string": np.int64}
+    if not len(array) or array.null_count or str(array.type) not in kinds:
+        import pyarrow.compute  # takes longer than a short file
+
+        return pyarrow.compute.max(pyarrow.compute.binary_length(array)).as_py() or 0
+    ends = np.frombuffer(array.buffers()[1], dtype=kinds[str(array.type)])
+    return int(np.diff(ends[array.offset : array.offset + len(array) + 1]).max())
+
+
 def require_short(where: str, column: Any) -> None:
     """Refuse a text in a column of pyarrow that is not a value of anything: it would be copied many times.
 
@@ -175,94 +340,3 @@ def require_short(where: str, column: Any) -> None:
     longest = longest_text(column)
     if longest > MOST_BYTES:
         raise DataError(where, f"contains a string of {longest} bytes", f"shorten it to at most {MOST_BYTES}")
-
-
-LINES = 1 << 16
-"""Lines that are collected before they become a piece."""
-
-
-class JsonTable(FileTable):
-    """A file in UTF-8 with a JSON object a line: a row by its columns, or a message with several rows.
-
-    Texts, numbers and null (a missing value) are values. Every row has the columns of the first one.
-    """
-
-    def _columns(self) -> tuple[str, ...]:
-        with self._errors(), self.path.open("rb") as binary:
-            require_text(self.name, binary.read(HEAD))
-        for _, row in self._rows():
-            return tuple(row)
-        raise DataError(self.name, "is empty", "give one JSON object a line")
-
-    def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
-        size = max(1, os.path.getsize(self.path))
-        rows: list[list[Any]] = []
-        for place, row in self._rows():
-            rows.append([row[name] for name in columns])
-            if len(rows) == LINES:
-                yield self._piece(columns, rows, min(1.0, place / size))
-                rows = []
-        if rows:
-            yield self._piece(columns, rows, 1.0)
-
-    def _piece(self, columns: Sequence[str], rows: list[list[Any]], part: float) -> Raw:
-        values: dict[str, Values] = {}
-        missing: dict[str, Mask] = {}
-        for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-            gone = [value is None or self.missing.is_missing(value) for value in column]
-            values[name], missing[name] = plain_column(column), np.array(gone, dtype=np.bool_)
-        return values, missing, part
-
-    def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield how many bytes were read, and the next row."""
-        names: list[str] | None = None
-        place = 0
-        with self._errors(), self.path.open("rb") as binary:
-            for number, line in enumerate(iter(lambda: binary.readline(MOST_BYTES + 1), b""), start=1):
-                place += len(line)
-                if not line.strip():
-                    continue
-                for row in self._objects(f"{self.name}: line {number}", line):
-                    names = list(row) if names is None else names
-                    if sorted(row) != sorted(names):
-                        found = f"the columns {', '.join(row)}, not {', '.join(names)}"
-                        raise DataError(f"{self.name}: line {number}", found, "give every row the same ones")
-                    yield place, row
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise DataError(self.name, unread(error), "check the path") from None
-
-    def _objects(self, where: str, line: bytes) -> list[dict[str, Any]]:
-        """Return the rows of a line."""
-        if len(line) > MOST_BYTES:
-            raise DataError(where, f"is longer than {MOST_BYTES} bytes", "is it JSON lines?")
-        try:
-            text = line.decode("utf-8-sig").rstrip("\r\n")
-            read = parse_distinct(text)
-        except (ValueError, RecursionError) as error:
-            what = f"is not JSON ({json_problem(error, lines=False)})"
-            raise DataError(where, what, "give one JSON object a line") from None
-        rows: Any = [read]
-        if isinstance(read, dict) and read.get("format") == MESSAGE_FORMAT:
-            rows = self._rows_of_message(where, read)
-        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
-            raise DataError(where, "is not a row", "give one JSON object a line, a value by its column")
-        for row in rows:
-            for name, value in row.items():
-                if isinstance(value, (bool, list, dict)):
-                    raise DataError(where, f"the value of '{name}' is neither text nor number", "correct it")
-        result: list[dict[str, Any]] = rows
-        return result
-
-    def _rows_of_message(self, where: str, message: dict[str, Any]) -> Any:
-        """Return the rows of a message; where reports are read, it is one of their mechanism and survey."""
-        if self.missing.messages is None:
-            return message.get("rows")
-        try:
-            return self.missing.messages.rows_in_file(message)
-        except DataError as error:
-            raise DataError(where, error.what, "give messages that clients of this survey sent") from None

@@ -12,8 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import privacy_epsilon
-from mechdesign.exact.decimals import as_written, float_up as float_up
+from mechdesign.core.validation import as_written, float_up as float_up, privacy_epsilon
 from mechdesign.exact.numbers import plain_int, rational, text_of
 
 DIGITS = 50
@@ -52,7 +51,7 @@ def exp_written(epsilon: float) -> Fraction:
     """Return a lower bound of e^epsilon for the least number that the double epsilon may stand for.
 
     What is built with it keeps the decimal, or the short quotient, that was written, and not only the double
-    next to it: see :func:`mechdesign.exact.decimals.as_written`.
+    next to it: see :func:`mechdesign.core.validation.as_written`.
 
     Examples
     --------

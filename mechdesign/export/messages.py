@@ -17,13 +17,13 @@ from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError, MethodError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
-from mechdesign.data.arrow import MESSAGE_FORMAT, plain_column
+from mechdesign.data.intake import MESSAGE_FORMAT, plain_column
 from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
     from mechdesign.collect.recipes import Recipe
-    from mechdesign.data.missing import MissingRule
+    from mechdesign.data.intake import MissingRule
 
 VERSION = 1
 
@@ -147,7 +147,7 @@ def with_messages(rule: MissingRule, mechanism: Mechanism) -> MissingRule:
     Examples
     --------
     >>> from mechdesign.collect.kary import KaryResponse
-    >>> from mechdesign.data.missing import MissingRule
+    >>> from mechdesign.data.intake import MissingRule
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> with_messages(MissingRule(), mechanism).messages is None
     True

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mechdesign.collect.about import IDENTITY
-from mechdesign.collect.base import EXACT, FORMAT, VERSION
+from mechdesign.collect.base import FORMAT, VERSION
+from mechdesign.core.documents import EXACT
 from mechdesign.core.errors import UnknownNameError, suggestion
-from mechdesign.data.missing import MISSING
+from mechdesign.data.intake import MISSING
 from mechdesign.exact.randomness import TOTAL
 
 Schema = dict[str, Any]

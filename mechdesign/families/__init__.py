@@ -123,22 +123,17 @@ def problem_class(name: str) -> type[Problem]:
     return known[name]
 
 
-def _stands(home: Path, name: str) -> bool:
-    """Whether a family has a problem of this name: as a module, or in a folder of its own."""
-    return bool(name) and ((home / f"{name}.py").is_file() or (home / name).is_dir())
-
-
 @cache
 def _in_its_folder(name: str) -> type[Problem] | None:
-    """Return the class of a problem whose module has its name, or its name without that of its family.
+    """Return the class of a problem whose name begins with that of its family, or is that of its module.
 
-    So one family is imported and not all of them. None where there is no such module.
+    So one family is imported and not all of them. None where there is no such family.
     """
-    words = name.split("-")
+    module = name.replace("-", "_")
     for family in pkgutil.iter_modules(__path__):
-        folders = {"_".join(words), "_".join(words[1:]) if words[0] == family.name else ""}
-        home = Path(__path__[0]) / family.name
-        if family.ispkg and any(_stands(home, folder) for folder in folders):
+        home = Path(__path__[0]) / family.name / module
+        near = name.startswith(f"{family.name}-") or home.is_dir() or home.with_suffix(".py").is_file()
+        if family.ispkg and near:
             package = importlib.import_module(f"{__name__}.{family.name}")
             for problem in _problems(package):
                 if problem.name == name:

@@ -25,19 +25,19 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
-from mechdesign.core.text import TextInNotebooks
-from mechdesign.exact.decimals import epsilon_number
-from mechdesign.exact.exponential import float_up
-from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.texts import (
+from mechdesign.core.text import (
     LONGEST,
     SHORT,
+    TextInNotebooks,
     bound_text,
     exact_or_rounded,
     quotient,
     quotient_text,
     rounded_text,
 )
+from mechdesign.core.validation import epsilon_number
+from mechdesign.exact.exponential import float_up
+from mechdesign.exact.numbers import plain_int
 
 Interval = tuple[Fraction, Fraction]
 

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, rounded_text, short_text
 from mechdesign.exact.numbers import EXACT_BELOW, doubles, rational
-from mechdesign.exact.texts import rounded_text, short_text
 from mechdesign.foreign.audit import Defect, ForeignAudit, exact_sums, power, report_count
 
 MARGIN = 2.0**-46

@@ -27,7 +27,7 @@ import numpy as np
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, named_option, option, suggestion
 from mechdesign.core.text import counted, listed
-from mechdesign.exact.decimals import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
+from mechdesign.core.validation import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
 from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel

@@ -20,10 +20,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, rounded_text
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int, rational
-from mechdesign.exact.texts import rounded_text
 from mechdesign.foreign.audit import (
     MOST_BITS,
     ONE,

@@ -33,15 +33,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.reporting import Randomizer
+from mechdesign.audit.mass import UNIT, binomial_window
+from mechdesign.collect.base import Randomizer
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.validation import delta_number, in_range, integer
 from mechdesign.core.values import changed, frozen_value, value_field
-from mechdesign.exact.binomials import UNIT, binomial_window
-from mechdesign.exact.decimals import delta_number
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
-from mechdesign.families.shuffle.amplification_bounds import profile
+from mechdesign.families.shuffle.promise import profile
 
 Doubles = NDArray[np.float64]
 

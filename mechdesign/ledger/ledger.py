@@ -34,9 +34,8 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.guarantee import Exact, Guarantee, Proof, exact_text, precise_text
-from mechdesign.core.validation import one_of
+from mechdesign.core.validation import delta_number, epsilon_number, one_of, probability_text, written_number
 from mechdesign.core.values import changed
-from mechdesign.exact.decimals import delta_number, epsilon_number, probability_text, written_number
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.ledger.account import PROMISES, Collected, Total, total
 from mechdesign.ledger.renyi_filter import FILTER, account_of, decided

@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.about import About
-from mechdesign.collect.base import Mechanism, mechanism_of, read, written
+from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
 from mechdesign.collect.server import SavedCounts, new_server
-from mechdesign.core.documents import parse_json
+from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import DataError, MechDesignError, option, unread
 from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.data_set import open_table
-from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import Copies, CountedFile
+from mechdesign.data.intake import MissingRule
+from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.work.files import read_text, whole_file
 
 COUNTING = ("analyze", "estimate")
@@ -201,7 +201,7 @@ class CountFile:
             "unit": self.unit,
             "question": self.question,
             "files": [[file.name, file.rows, file.digest] for file in self.files],
-            "counts": written(self.counts),
+            "counts": file_values(self.counts),
             "built": self.mechanism,
         }
         text = json.dumps({**document, "sha256": _digest(document)}, indent=1, allow_nan=False) + "\n"
@@ -253,7 +253,7 @@ def load_counts(path: str) -> CountFile:
         files = tuple(
             CountedFile(str(name), int(rows), str(digest)) for name, rows, digest in document["files"]
         )
-        counts = read(document["counts"])
+        counts = plain_values(document["counts"])
         built = document["built"]
         if not isinstance(counts, dict) or not (built is None or isinstance(built, dict)):
             raise TypeError
@@ -303,7 +303,7 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     server = new_server(own)
     for path, other in loads:
         server.take(other.source(path), None)
-    return count_file_of(server, copies.found, own)
+    return count_file_of(server, copies.files, own)
 
 
 def _surveys(*files: CountFile) -> str:

@@ -37,12 +37,11 @@ from mechdesign.core.errors import (
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.data.data_set import open_table
-from mechdesign.data.missing import MISSING_CATEGORY, MissingRule
-from mechdesign.data.outputs import PARQUET
+from mechdesign.data.formats import PARQUET
+from mechdesign.data.intake import MISSING_CATEGORY, MissingRule
 from mechdesign.data.reading import FileTable, pyarrow_module
 from mechdesign.exact.numbers import number_of_text
-from mechdesign.families.survey.question_checks import NO_ANSWER
-from mechdesign.families.survey.questions import Question
+from mechdesign.families.survey.questions import NO_ANSWER, Question
 from mechdesign.work.files import read_text
 
 MOST_LABELS = 64

@@ -31,8 +31,10 @@ from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
-from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import DATA, Copies, CountedFile, require_output
+from mechdesign.data.formats import DATA
+from mechdesign.data.intake import MissingRule
+from mechdesign.data.outputs import require_output
+from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
@@ -190,7 +192,7 @@ def count_piece(order: Order, path: str, name: str) -> Counts:
     server, table = server_of(order.mechanism, order.owner), order.table(path, name)
     table.needs_rows = order.alone
     count_one(server, table, Settings(order.options), table.copies)
-    return Counts(server.as_json(), server.question, tuple(table.copies.found), table.missing.tally)
+    return Counts(server.as_json(), server.question, tuple(table.copies.files), table.missing.tally)
 
 
 def merge_counts(order: Order, *parts: Counts) -> Counts:
@@ -228,7 +230,7 @@ def count_on(
     server = server_of(order.mechanism, order.owner)
     server.take(SavedCounts("counts", counts.document, counts.question), Settings())
     missing.add(counts.missing)
-    return Counting(server, missing, copies.found)
+    return Counting(server, missing, copies.files)
 
 
 def randomize_piece(
@@ -239,7 +241,7 @@ def randomize_piece(
     settings = seeded(mechanism, Settings(order.options), number)
     chosen = operation_of(mechanism.operations(), operation, order.owner)
     rows, columns = randomize_one(chosen, table, settings, Path(place))
-    return rows, columns, settings.counts, table.missing.tally, table.copies.found[0]
+    return rows, columns, settings.counts, table.missing.tally, table.copies.files[0]
 
 
 def randomize_on(

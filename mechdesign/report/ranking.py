@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Domain
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted, html_table, json_object, listed, table
 from mechdesign.core.validation import integer, positive_epsilon
@@ -37,10 +37,9 @@ from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
-from mechdesign.families.shuffle.amplification_bounds import largest_local
-from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.promise import Promise, largest_local
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.solvers.elementary import sign_change
+from mechdesign.solvers.roots import sign_change
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000
 

@@ -11,13 +11,12 @@ from typing import Any
 from mechdesign.collect import CollectingMechanism
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.core.values import USERS, Forecast
+from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.bars import progress
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)

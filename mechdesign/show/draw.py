@@ -1,5 +1,7 @@
 """Draw figures: as objects of matplotlib, into PNG and SVG files, or as SVG text for a page.
 
+First the layout: lines of titles, columns of legends, where bars begin.
+
 Matplotlib is optional (``mechdesign[plot]``) and imported on first use. No window is opened and nothing of
 what a program has set up with pyplot is touched.
 """
@@ -9,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
+import math
 import os
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,25 +23,112 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+import numpy as np
+
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, Wording
-from mechdesign.show.draw_marks import draw_marks
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.layout import (
-    INK,
-    PANEL,
-    SETTINGS,
-    bar_floor,
-    entries,
-    even_lines,
-    legend_columns,
-    legend_rows,
-    named_places,
-)
-from mechdesign.show.marks import Bars, Heat
+from mechdesign.show.draw_marks import INK, PANEL, SETTINGS, draw_marks
+from mechdesign.show.figure import Bars, Figure, Heat, Intervals, Panel, Reference, Surface
 from mechdesign.work.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
+
+LEGEND = 80
+"""Letters in a line of a legend under one panel."""
+
+SAMPLE = 9
+"""Letters in whose place the sample of a line stands, with the space around it."""
+
+LINES, ENTRY, NAME, MOST_NAMES, MOST_ENTRIES = 4, 70, 40, 40, 40
+"""Lines of a title or a label, letters of an entry of the legend and of a place on an axis, how many of each:
+what is longer would leave no room for the picture. Screen readers are told all of the title."""
+
+
+def even_lines(text: str, width: int) -> list[str]:
+    """Return a text in as few lines as the width allows, which are about as long as one another.
+
+    Beyond a few lines the rest is left out.
+
+    Examples
+    --------
+    >>> even_lines("Order times noise error by the size of a view (figure 3.3)", 54)
+    ['Order times noise error by the', 'size of a view (figure 3.3)']
+    """
+    whole = re.sub(r"(?<=\d) (?=\d{3}\b)", "\N{NO-BREAK SPACE}", text)  # 10 000 is one word
+    lines = textwrap.wrap(whole[: 2 * LINES * width], width)
+    if len(lines) > LINES:
+        return textwrap.wrap(whole[: 2 * LINES * width], width, max_lines=LINES, placeholder=" ...")
+    while width > 1 and len(narrower := textwrap.wrap(whole, width - 1)) == len(lines):
+        lines, width = narrower, width - 1
+    return lines
+
+
+def legend_labels(panel: Panel) -> list[str]:
+    """Return the names in the legend of a panel, in its order; scales of colours bear their own."""
+    named = [mark for mark in panel.marks if mark.label and not isinstance(mark, (Heat, Surface))]
+    # matplotlib lists bars and intervals last, as they are drawn from several parts
+    ordered = sorted(named, key=lambda mark: isinstance(mark, (Bars, Intervals)))
+    return entries([mark.label for mark in ordered])
+
+
+def entries(labels: Sequence[str]) -> list[str]:
+    """Return the entries of a legend for these labels: each shortened, and of very many the first.
+
+    Examples
+    --------
+    >>> entries(["optimum", "bound"]), entries(["a"] * 41)[-1]
+    (['optimum', 'bound'], '... 41 in all')
+    """
+    texts = [_shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
+    return texts if len(labels) <= MOST_ENTRIES else [*texts[:-1], f"... {len(labels)} in all"]
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return the text, cut to at most ``most`` letters.
+
+    Examples
+    --------
+    >>> _shortened("randomized", 8)
+    'rando...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return the named positions of an axis and their names: all of them, or some at even distances.
+
+    Examples
+    --------
+    >>> named_places(["no", "yes"]), named_places(["x"] * 80)[0][:3]
+    (([0, 1], ['no', 'yes']), [0, 2, 4])
+    """
+    places = list(range(0, len(names), -(-len(names) // MOST_NAMES)))
+    return places, [_shortened(names[place], NAME) for place in places]
+
+
+def legend_columns(panel: Panel) -> int:
+    """Return the number of columns under a panel; each is as wide as its own longest name."""
+    labels = legend_labels(panel)
+    for count in range(min(4, len(labels)), 1, -1):
+        columns = (max(map(len, column)) + SAMPLE for column in np.array_split(labels, count))
+        if sum(columns) <= LEGEND:
+            return count
+    return 1
+
+
+def legend_rows(panel: Panel) -> int:
+    """Return the number of lines of the legend."""
+    return -(-len(legend_labels(panel)) // legend_columns(panel))
+
+
+def bar_floor(panel: Panel) -> float:
+    """Return where bars on a logarithmic axis begin: a power of ten below the least."""
+    tops = [float(mark.y.min()) for mark in panel.marks if isinstance(mark, Bars)]
+    least = min(
+        tops + [mark.value for mark in panel.marks if isinstance(mark, Reference) and mark.axis == "y"]
+    )
+    return float(10.0 ** math.floor(math.log10(least / 2.0)))
+
 
 SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
@@ -80,7 +171,7 @@ def picture(figure: Figure) -> Picture:
 
     Examples
     --------
-    >>> from mechdesign.show.marks import Line
+    >>> from mechdesign.show.figure import Line
     >>> drawn = picture(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
     >>> [axes.get_xlabel() for axes in drawn.axes]
     ['epsilon']
@@ -140,8 +231,8 @@ def _draw_panel(part: Any, panel: Panel) -> None:
     _fill(part, axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        said = entries(labels)
-        part.legend(handles[: len(said)], said, loc="outside lower center", ncols=legend_columns(panel))
+        texts = entries(labels)
+        part.legend(handles[: len(texts)], texts, loc="outside lower center", ncols=legend_columns(panel))
 
 
 def draw_on(axes: Any, panel: Panel) -> None:
@@ -150,7 +241,7 @@ def draw_on(axes: Any, panel: Panel) -> None:
     Examples
     --------
     >>> from matplotlib.figure import Figure as Sheet
-    >>> from mechdesign.show.marks import Line
+    >>> from mechdesign.show.figure import Line
     >>> axes = Sheet().subplots()
     >>> draw_on(axes, Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8], label="optimum")]))
     >>> axes.get_xlabel(), [text.get_text() for text in axes.get_legend().get_texts()]
@@ -159,8 +250,8 @@ def draw_on(axes: Any, panel: Panel) -> None:
     _fill(axes.get_figure(root=False), axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        said = entries(labels)
-        axes.legend(handles[: len(said)], said)
+        texts = entries(labels)
+        axes.legend(handles[: len(texts)], texts)
 
 
 def _fill(part: Any, axes: Any, panel: Panel) -> None:
@@ -241,7 +332,7 @@ def svg(figure: Figure) -> str:
 
     Examples
     --------
-    >>> from mechdesign.show.marks import Line
+    >>> from mechdesign.show.figure import Line
     >>> text = svg(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
     >>> text.startswith("<svg"), "<title" in text, "http" in text.replace("http://www.w3.org/", "")
     (True, True, False)
@@ -258,13 +349,13 @@ def _own(text: str, figure: Figure) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", text, count=1, flags=re.DOTALL)
-    text = TAG.sub(lambda found: NAMED.sub(rf"\g<1>{mark}-", found[0]).replace(INK, "currentColor"), text)
+    text = TAG.sub(lambda tag: NAMED.sub(rf"\g<1>{mark}-", tag[0]).replace(INK, "currentColor"), text)
     head, body = text.split(">", 1)
     head += f' role="img" aria-labelledby="{mark}-title {mark}-desc"'
     head += ' stroke-linejoin="round" stroke-linecap="butt"'
-    said = f'<title id="{mark}-title">{escape(figure.title)}</title>'
-    said += f'<desc id="{mark}-desc">{escape(figure.caption or figure.title)}</desc>'
-    return f"{head}>\n {said}{body}"
+    description = f'<title id="{mark}-title">{escape(figure.title)}</title>'
+    description += f'<desc id="{mark}-desc">{escape(figure.caption or figure.title)}</desc>'
+    return f"{head}>\n {description}{body}"
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

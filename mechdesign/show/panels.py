@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError, printable
-from mechdesign.core.forecast import Forecast
-from mechdesign.core.values import changed
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Heat, Intervals, Line, Mark, Points
+from mechdesign.core.values import Forecast, changed
+from mechdesign.show.figure import Bars, Figure, Heat, Intervals, Line, Mark, Panel, Points
 
 Array = NDArray[np.float64]
 
@@ -35,18 +33,18 @@ USERS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 """Numbers of users that errors are drawn for."""
 
 
-def forecast_figures(shown: str, forecast: Callable[[int], Forecast | None]) -> list[Figure]:
+def forecast_figures(quantity: str, forecast: Callable[[int], Forecast | None]) -> list[Figure]:
     """Return the standard error that is to be expected over the number of users; none where there is none.
 
     Parameters
     ----------
-    shown : str
+    quantity : str
         What the mechanism is, for the title.
     forecast : callable
         Of the mechanism.
     """
-    found = [(users, _possible(forecast, users)) for users in USERS]
-    there = [(users, item) for users, item in found if item is not None and item.largest]
+    forecasts = [(users, _possible(forecast, users)) for users in USERS]
+    there = [(users, item) for users, item in forecasts if item is not None and item.largest]
     if len(there) < 2:
         return []
     users = [number for number, _ in there]
@@ -55,18 +53,20 @@ def forecast_figures(shown: str, forecast: Callable[[int], Forecast | None]) -> 
         label = there[0][1].typical_data or "typical"
         marks.append(Line(x=users, y=[item.typical for _, item in there], label=label, dots=True))
     panel = Panel("users", f"standard error ({there[0][1].quantity})", marks, x_scale="log", y_scale="log")
-    caption = f"{shown}: the standard error falls with the square root of the number of users."
+    caption = f"{quantity}: the standard error falls with the square root of the number of users."
     return [Figure("Users needed for a target error", [panel], caption)]
 
 
 def _possible(forecast: Callable[[int], Forecast | None], users: int) -> Forecast | None:
     """Return the forecast; None where nothing can be estimated, or not from ``users`` users."""
     try:
-        found = forecast(users)
+        result = forecast(users)
     except MechDesignError:
         return None
-    usable = found is not None and found.possible and found.users == users  # a protocol is for its own users
-    return found if usable else None
+    usable = (
+        result is not None and result.possible and result.users == users
+    )  # a protocol is for its own users
+    return result if usable else None
 
 
 def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]) -> list[Figure]:
@@ -145,7 +145,7 @@ def interval_figures(
     naive: Any = None,
     possible: tuple[Any, Any] = ANYTHING,
     bars: bool = True,
-    said: str = INTERVAL,
+    interval_label: str = INTERVAL,
 ) -> list[Figure]:
     """Return estimates with their intervals; what the reports would say as they came is faint next to them.
 
@@ -164,7 +164,7 @@ def interval_figures(
         The numbers that the truth can be; see :func:`cut_ends`.
     bars : bool
         Whether zero is a natural beginning: so for shares and counts, not so for means.
-    said : str
+    interval_label : str
         What the intervals are, in the legend.
     """
     estimates = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
@@ -174,13 +174,13 @@ def interval_figures(
         return []
     places = np.arange(len(estimates))
     if bars:
-        marks = _bars(places[there], estimates[there], low[there], high[there], 0, "estimate", said)
+        marks = _bars(places[there], estimates[there], low[there], high[there], 0, "estimate", interval_label)
     else:
-        label = f"estimate with its {said}"
+        label = f"estimate with its {interval_label}"
         marks = [Intervals(places[there], estimates[there], low[there], high[there], label=label)]
     if naive is not None:
         marks.append(Points(x=places, y=naive, label=RAW_REPORTS, faint=True))
-    caption = EXPLAINED.format("Bars" if bars else "Points", said)
+    caption = EXPLAINED.format("Bars" if bars else "Points", interval_label)
     return [Figure(title, [Panel(x_label, y_label, marks, x_names=axis_names(names))], caption)]
 
 
@@ -190,7 +190,7 @@ def table_figures(
     labels: Sequence[Sequence[str]],
     value: Array,
     interval: Ends | None,
-    said: str = INTERVAL,
+    interval_label: str = INTERVAL,
 ) -> list[Figure]:
     """Return the shares of a table; over two attributes, bars of the one with fewer values in groups.
 
@@ -204,7 +204,7 @@ def table_figures(
         One axis an attribute; NaN where there is no estimate.
     interval : (low, high) or None
         Of the same shape.
-    said : str
+    interval_label : str
         What the intervals are, in the legend.
 
     Examples
@@ -223,31 +223,31 @@ def table_figures(
         if ends is None:
             alone = Bars(x=np.arange(value.size), y=value.ravel(), label="estimate")
             return [Figure(title, [Panel(label, "share", [alone], x_names=axis_names(names))])]
-        return interval_figures(title, names, value, ends, label, "share", said=said)
+        return interval_figures(title, names, value, ends, label, "share", interval_label=interval_label)
     series = int(value.shape[1] < value.shape[0])  # the attribute with fewer values, the first of equals
     other = 1 - series
     kinds = [f"{attributes[series]}: {printable(text)}" for text in labels[series]]
     turned = [np.moveaxis(array, series, 0) for array in (value, *(ends or ()))]
-    marks = _grouped(kinds, turned, said)
+    marks = _grouped(kinds, turned, interval_label)
     if not marks:
         return []
     panel = Panel(attributes[other], "share", marks, x_names=axis_names(labels[other]))
-    return [Figure(title, [panel], EXPLAINED.format("Bars", said) if ends else "")]
+    return [Figure(title, [panel], EXPLAINED.format("Bars", interval_label) if ends else "")]
 
 
-def _grouped(kinds: Sequence[str], rows: Sequence[Array], said: str) -> list[Mark]:
+def _grouped(kinds: Sequence[str], rows: Sequence[Array], interval_label: str) -> list[Mark]:
     """Return bars for each row of shares, with the intervals of the other arrays where there are any."""
     marks: list[Mark] = []
-    for number, (kind, *found) in enumerate(zip(kinds, *rows, strict=True)):
-        there = np.all(np.isfinite(found), axis=0)
+    for number, (kind, *row) in enumerate(zip(kinds, *rows, strict=True)):
+        there = np.all(np.isfinite(row), axis=0)
         places = np.flatnonzero(there)
         if not len(places):
             continue
-        if len(found) == 1:
-            marks.append(Bars(x=places, y=found[0][there], label=kind))
+        if len(row) == 1:
+            marks.append(Bars(x=places, y=row[0][there], label=kind))
             continue
-        shares, low, high = (array[there] for array in found)
-        explained = said if number == len(kinds) - 1 else ""
+        shares, low, high = (array[there] for array in row)
+        explained = interval_label if number == len(kinds) - 1 else ""
         marks += _bars(places, shares, low, high, number, kind, explained)
     return marks
 
@@ -275,11 +275,17 @@ def cut_ends(value: Any, interval: Ends, possible: tuple[Any, Any]) -> tuple[Arr
 
 
 def _bars(
-    places: NDArray[np.int64], value: Array, low: Array, high: Array, series: int, label: str, said: str
+    places: NDArray[np.int64],
+    value: Array,
+    low: Array,
+    high: Array,
+    series: int,
+    label: str,
+    interval_label: str,
 ) -> list[Mark]:
     """Return bars with lines from one end of their intervals to the other."""
     middle = np.clip(value, low, high)
     return [
         Bars(x=places, y=value, label=label, series=series),
-        Intervals(x=places, y=middle, low=low, high=high, label=said, series=series),
+        Intervals(x=places, y=middle, low=low, high=high, label=interval_label, series=series),
     ]

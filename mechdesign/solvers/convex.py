@@ -1,6 +1,6 @@
 """Convex programs through cvxpy: solve quietly, try the next solver when one fails, and say which did it.
 
-Convex programs with a separable convex objective and linear rows, through cvxpy.
+**Separable** programs have a separable convex objective and linear rows:
 
     minimise    weights . f(x) + linear . y         or    linear . y  with  weights . f(x) <= limit
     subject to  upper x, y rows <= upper_limits,  equal rows = equal_limits,  low <= x <= high

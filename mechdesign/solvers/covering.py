@@ -11,17 +11,27 @@ still needed, and drops a state that the same bound keeps from being better than
 takes too many states, a user is taken in one branch and left out in the other, and both have bounds of their
 own. Any y will do: it comes from a linear program in floating point and is made whole, so no tolerance of a
 solver is in the proof, only in how long it takes.
+
+**Branching** (:func:`branch`): a lower bound of a covering program, each node's proven by weak duality. An
+integer solver's word "optimal" rests on a tree that nobody sees. Here the tree is our own: a node's bound is
+that of :func:`mechdesign.solvers.linear.solve_linear`, which does not trust its solver, and a node is empty
+only where all its free variables together do not cover.
 """
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.solvers.integer import BinaryProgram
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 
 Flags = NDArray[np.bool_]
@@ -132,14 +142,14 @@ class _Tree:
         )
         limit = self.weight - sum(self.weights[user] for user in taken)
         try:
-            found = search.below(tuple(self._needs(taken)), limit, PIECE)
+            others = search.below(tuple(self._needs(taken)), limit, PIECE)
         except TooManyStepsError:
             self._count(PIECE)
             place = min(places, key=lambda place: abs(float(point[place]) - 0.5))
             return taken, free, candidates[place]
         self._count(search.steps)
-        if found is not None:
-            self._take([*taken, *(free[place] for place in found)])
+        if others is not None:
+            self._take([*taken, *(free[place] for place in others)])
         return None
 
     def _needs(self, taken: list[int]) -> list[int]:
@@ -185,8 +195,8 @@ class _CoverSearch:
                 if less != left:
                     self._keep(after, place + 1, less, total + weight, (*users, place), limit)
             states = after
-        found = states.get((0,) * len(needs))
-        return None if found is None else found[1]
+        best = states.get((0,) * len(needs))
+        return None if best is None else best[1]
 
     def _keep(
         self,
@@ -263,3 +273,107 @@ def sharpened(
             reduced[user] += prices[task] - price
         prices[task] = price
     return prices
+
+
+Array = NDArray[np.float64]
+
+CLOSED = 1e-10
+"""A node within this part of the sum of the costs is as good as the incumbent."""
+
+
+@dataclass(frozen=True)
+class BranchProof:
+    """Result of branching: a proven bound.
+
+    Attributes
+    ----------
+    bound : float
+        No feasible point costs less.
+    variables : (N,) array of bool
+        The best point known: the incumbent, or a better one that a node has shown.
+    nodes : int
+        How many linear programs were solved.
+    """
+
+    bound: float
+    variables: NDArray[np.bool_]
+    nodes: int
+
+
+def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 200) -> BranchProof:
+    """Prove a lower bound of a program with rows >= 0, the better the more nodes there may be.
+
+    Parameters
+    ----------
+    program : BinaryProgram
+        With entries >= 0 in its rows.
+    incumbent : (N,) array of bool
+        A feasible point.
+    nodes : int
+        Linear programs at most.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> rows = csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]))
+    >>> program = BinaryProgram(np.ones(3), rows, np.ones(3), np.zeros(3, dtype=bool))
+    >>> round(branch(program, np.ones(3, dtype=bool)).bound, 6)
+    2.0
+    """
+    best, value = incumbent, _value(program, incumbent)
+    slack = CLOSED * float(np.abs(program.costs).sum())
+    low, high = program.fixed.astype(np.float64), np.ones(len(program.costs))
+    numbers, solved, closed = count(), 1, math.inf
+    first, point = _relaxed(program, low, high)
+    waiting: list[tuple[float, int, Array, Array, Array]] = [(first, next(numbers), low, high, point)]
+    while waiting:
+        bound, _, low, high, point = heapq.heappop(waiting)
+        if bound >= value - slack or solved >= nodes:
+            closed = min(closed, bound)
+            break  # all others are no lower
+        fraction = np.abs(point - np.rint(point))
+        place = int(fraction.argmax())
+        if fraction[place] <= 1e-7:
+            candidate = point > 0.5
+            if (program.rows @ candidate >= program.limits).all() and _value(program, candidate) < value:
+                best, value = candidate, _value(program, candidate)
+            if (low == high).all() or fraction[place] == 0.0:
+                closed = min(closed, bound)
+                continue
+            place = int(np.where(low < high, fraction, -1.0).argmax())
+        for end in (0.0, 1.0):
+            below, above = low.copy(), high.copy()
+            below[place] = above[place] = end
+            if (program.rows @ above < program.limits).any():
+                continue
+            least, other = _relaxed(program, below, above)
+            solved += 1
+            if least >= value - slack:
+                closed = min(closed, least)
+            else:
+                heapq.heappush(waiting, (max(least, bound), next(numbers), below, above, other))
+    return BranchProof(min(closed, _not_above(program, best)), best, solved)
+
+
+def _value(program: BinaryProgram, point: NDArray[np.bool_]) -> float:
+    return math.fsum(program.costs[point].tolist())
+
+
+def _not_above(program: BinaryProgram, point: NDArray[np.bool_]) -> float:
+    """Return the cost of a point, rounded down."""
+    cost = sum((Fraction(cost) for cost in program.costs[point].tolist()), Fraction(0))
+    number = float(cost)
+    return number if Fraction(number) <= cost else float(np.nextafter(number, -np.inf))
+
+
+def _relaxed(program: BinaryProgram, low: Array, high: Array) -> tuple[float, Array]:
+    """Return a proven lower bound over the box, and where the relaxation has its optimum."""
+    from scipy.sparse import csr_array
+
+    rows: Any = -program.rows
+    none = csr_array((0, len(low)))
+    relaxed = LinearProgram(-program.costs, rows, -program.limits, none, np.zeros(0), low, high)
+    result = solve_linear(relaxed)
+    if result.bound is None:  # the solver gave up: nothing is proven below this node
+        return -math.inf, low
+    return -result.bound, result.variables

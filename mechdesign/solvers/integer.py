@@ -5,12 +5,11 @@ the caller checks the solution and proves a bound of its own. Solvers have absol
 are all zero to them. So costs and rows are scaled by powers of two, which loses nothing; costs that differ by
 more than about 1e10 from each other remain a matter of the caller's proof.
 
-Programs in the words of PuLP, whose interface differs between its versions 3 and 4.
-
-Everything that depends on the version is in this file. Version 3 makes an expression with the class itself,
-``solve`` returns a number, and CBC comes with it. Version 4 makes an expression with ``from_list``, ``solve``
-returns statistics, and the solver that is always there is HiGHS. A version that differs again makes the run
-fail with a message (:class:`PulpError`), which the caller reports; it does not end the program.
+The interface of PuLP differs between its versions, and nothing outside this file depends on that. Version 3
+makes an expression with the class itself, ``solve`` returns a number, and CBC comes with it. Version 4 makes
+an expression with ``from_list``, ``solve`` returns statistics, and the solver that is always there is HiGHS.
+A version that differs again makes the run fail with a message (:class:`PulpError`), which the caller reports;
+it does not end the program.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import failure_text, is_failure
 from mechdesign.core.problem import Status
-from mechdesign.solvers.linear import silent_highs
+from mechdesign.solvers.highs import silent_highs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -222,8 +221,8 @@ def _binary_solver(pulp: Any, nodes: int) -> Any:
 def _shifted(limit: float, shift: int) -> float:
     """Return the limit of a row times a power of two; one that no row comes near where that is too large."""
     with np.errstate(over="ignore"):
-        found = float(np.ldexp(limit, shift))
-    return found if math.isfinite(found) else math.copysign(1e30, found)
+        number = float(np.ldexp(limit, shift))
+    return number if math.isfinite(number) else math.copysign(1e30, number)
 
 
 # Programs with continuous variables as well

@@ -1,4 +1,6 @@
-"""A primal-dual interior-point method: convex functions of few numbers that are linear in many weights.
+"""Two primal-dual interior-point methods: for many weights, and for columns in one cone.
+
+**Many weights**: a convex function f of few numbers that are linear in the weights::
 
     minimise  f(A w)   subject to  w >= 0,  Z w = r
 
@@ -6,9 +8,7 @@ The Hessian in w is F'F with as many rows as f has arguments. Each Newton system
 identity, or directly where there are fewer weights, and refined once. A step aims at a complementarity that a
 first step towards 0 has shown to be within reach, and corrects for that step's second order (Mehrotra 1992).
 
-Linear programs whose columns lie in one cone and sum to one: an interior point method made for them.
-
-::
+**Coupled cones**: linear programs whose columns lie in one cone and sum to one::
 
     maximise    sum_z w_z . k_z
     subject to  k_z[j] >= a_ij k_z[i]  and  k_z[i] >= a_ij k_z[j]   for every edge ij and every column z
@@ -137,8 +137,8 @@ class _Hessian:
 
     def solve(self, sides: Array) -> Array:
         """Return the solution for several right-hand sides, refined once."""
-        found = self._once(sides)
-        return found + self._once(sides - self.times(found))
+        step = self._once(sides)
+        return step + self._once(sides - self.times(step))
 
 
 def _cholesky_solve(root: NDArray[Any], sides: NDArray[Any]) -> Array:
@@ -380,8 +380,8 @@ class CoupledCones:
         for _ in range(CORRECTIONS):
             aimed = min(1.0, 0.1 + 1.08 * forward), min(1.0, 0.1 + 1.08 * back)
             products = (self.slack + aimed[0] * chosen[2]) * (self.multipliers + aimed[1] * chosen[3])
-            wanted = np.clip(products, target / CENTRAL, target * CENTRAL) - products
-            more = self._direction(np.maximum(wanted, -CENTRAL * target), nothing)
+            correction = np.clip(products, target / CENTRAL, target * CENTRAL) - products
+            more = self._direction(np.maximum(correction, -CENTRAL * target), nothing)
             tried = tuple(one + other for one, other in zip(chosen, more, strict=True))
             corrected = tried[0], tried[1], tried[2], tried[3]
             lengths = self._lengths(corrected)

@@ -6,18 +6,10 @@ For any multipliers y >= 0 of the inequalities and z of the equations,
 
 holds for every feasible x (weak duality). The solver's multipliers are used, its objective is not.
 Every sum is enlarged by what double precision may have lost, so the bound is proven, not observed.
-
-Linear programs in series: HiGHS starts from the basis in which the last one ended.
-
-The numbers of two programs of a series may differ everywhere. A basis that is neither feasible nor dual
-feasible for the new numbers is still near to the best one, and the simplex takes a fraction of its steps.
-
-HiGHS without its banner, which goes to the standard output before the solver can be told to be silent.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -160,13 +152,15 @@ def _warm(
     store: dict[Any, Any],
 ) -> LinearResult | None:
     """Return HiGHS's solution, started where the last program of the series ended, with its proven bound."""
+    from mechdesign.solvers.highs import solve_from
+
     scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
-    found = solve_from(program, scale, algorithm, tolerance, store)
-    if found is None:
+    optimum = solve_from(program, scale, algorithm, tolerance, store)
+    if optimum is None:
         return None
-    multipliers, free = scale * np.maximum(0.0, -found.upper_marginals), -scale * found.equal_marginals
+    multipliers, free = scale * np.maximum(0.0, -optimum.upper_marginals), -scale * optimum.equal_marginals
     bound = proven_bound(program, multipliers, free)
-    return LinearResult("optimal", found.variables, bound, multipliers, free, "", f"HiGHS {algorithm}")
+    return LinearResult("optimal", optimum.variables, bound, multipliers, free, "", f"HiGHS {algorithm}")
 
 
 def proven_bound(program: LinearProgram, multipliers: Array, free: Array) -> float:
@@ -257,8 +251,8 @@ class LinearPrices:
 
     def lagrangian(self, problem: Any) -> float | None:
         """Return the Lagrangian of another problem's program, in units of the problem."""
-        found = lagrangian(self.program(problem), self.result)
-        return None if found is None else self.sign * self.scale * found
+        value = lagrangian(self.program(problem), self.result)
+        return None if value is None else self.sign * self.scale * value
 
     def binding(self) -> list[Binding]:
         """Return the price of each group of rows that has a name."""
@@ -291,126 +285,3 @@ def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[A
     if answer.status != 0:
         raise MethodError("linear program: HiGHS ended with", answer.message)
     return np.asarray(answer.x), -scale * np.asarray(answer.eqlin.marginals)
-
-
-def silent_highs() -> Any:
-    """Return a solver object of highspy that prints nothing.
-
-    Since highspy 1.16 its constructor prints a banner while it enables callbacks; whatever reads our standard
-    output, such as a reader of JSON, would stumble over it.
-
-    Examples
-    --------
-    >>> silent_highs().getOptionValue("output_flag")[1]
-    False
-    """
-    module: Any = importlib.import_module("highspy")
-
-    class QuietHighs(module.Highs):  # type: ignore[misc]
-        def enableCallbacks(self) -> None:  # noqa: N802 (the name that highspy's constructor calls)
-            self.silent()
-            super().enableCallbacks()
-
-    solver = QuietHighs()
-    solver.silent()
-    return solver
-
-
-PRIMAL = 4
-"""What HiGHS calls the primal simplex: where only columns were added, the old solution is still feasible."""
-
-
-PATIENCE = 20
-"""Steps of the simplex for each row and column, before it is given up: a bad start can go round for ever."""
-
-
-@dataclass(frozen=True)
-class KeptBasis:
-    """The basis of the last program, how many rows it was for, and the steps that it took."""
-
-    basis: Any
-    upper_rows: int
-    iterations: int
-
-
-@dataclass(frozen=True)
-class WarmAnswer:
-    """The variables, and the derivatives of the minimum by the limits of the rows."""
-
-    variables: Array
-    upper_marginals: Array
-    equal_marginals: Array
-
-
-def solve_from(
-    program: LinearProgram,
-    scale: float,
-    algorithm: Literal["simplex", "interior-point"],
-    tolerance: float,
-    store: dict[Any, Any],
-) -> WarmAnswer | None:
-    """Minimise minus the objective over ``scale``, from the kept basis if there is one; keep the new one.
-
-    None where HiGHS does not end with an optimum; whoever asks then starts cold.
-    """
-    module: Any = importlib.import_module("highspy")
-    solver = silent_highs()
-    for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-        solver.setOptionValue(option, tolerance)
-    solver.setOptionValue("threads", 1)
-    solver.passModel(_model(module, program, scale))
-    upper, columns = program.upper_rows.shape[0], len(program.objective)
-    most = PATIENCE * (upper + program.equal_rows.shape[0] + columns)
-    solver.setOptionValue("simplex_iteration_limit", most)
-    key = (columns, program.equal_rows.shape[0])
-    kept = store.get(key) or store.get(key[1])
-    basis = None if kept is None else _extended(module, kept, columns, upper)
-    if basis is not None:
-        solver.setBasis(basis)
-        if kept is not None and len(kept.basis.col_status) < columns:
-            solver.setOptionValue("simplex_strategy", PRIMAL)
-    solver.setOptionValue("solver", "ipm" if basis is None and algorithm == "interior-point" else "simplex")
-    solver.run()
-    found = solver.getSolution()
-    if solver.getModelStatus() != module.HighsModelStatus.kOptimal or not found.dual_valid:
-        store.pop(key, None)
-        store.pop(key[1], None)
-        return None
-    info = solver.getInfo()
-    iterations = info.simplex_iteration_count + info.crossover_iteration_count
-    store[key] = store[key[1]] = KeptBasis(solver.getBasis(), upper, max(int(iterations), 0))
-    duals = np.array(found.row_dual)
-    return WarmAnswer(np.array(found.col_value), duals[key[1] :], duals[: key[1]])
-
-
-def _model(module: Any, program: LinearProgram, scale: float) -> Any:
-    """Return the program for HiGHS, equations first: rows that are added later come last."""
-    from scipy.sparse import csc_array, vstack
-
-    rows = csc_array(vstack([program.equal_rows, program.upper_rows]))
-    rows.sum_duplicates()
-    model = module.HighsLp()
-    model.num_row_, model.num_col_ = rows.shape
-    model.col_cost_ = -program.objective / scale
-    model.col_lower_, model.col_upper_ = program.low, program.high
-    infinite = np.full(len(program.upper_limits), -np.inf)
-    model.row_lower_ = np.concatenate([program.equal_limits, infinite])
-    model.row_upper_ = np.concatenate([program.equal_limits, program.upper_limits])
-    model.a_matrix_.format_ = module.MatrixFormat.kColwise
-    model.a_matrix_.start_ = rows.indptr.astype(np.int32)
-    model.a_matrix_.index_ = rows.indices.astype(np.int32)
-    model.a_matrix_.value_ = rows.data
-    return model
-
-
-def _extended(module: Any, kept: KeptBasis, columns: int, upper_rows: int) -> Any:
-    """Return the basis with columns and rows that were added at the ends; None where there are fewer now."""
-    more = columns - len(kept.basis.col_status)
-    if more < 0 or upper_rows < kept.upper_rows:
-        return None
-    basis = module.HighsBasis()
-    basis.col_status = [*kept.basis.col_status, *[module.HighsBasisStatus.kLower] * more]
-    added = [module.HighsBasisStatus.kBasic] * (upper_rows - kept.upper_rows)
-    basis.row_status = [*kept.basis.row_status, *added]
-    basis.valid = True
-    return basis

@@ -1,7 +1,4 @@
-"""Progress bars, drawn by rich on a terminal and nowhere else.
-
-A bar for many pieces of work: what runs, how much is done, how long is left; on a terminal only.
-"""
+"""Progress bars, drawn by rich on a terminal and nowhere else: of a file, of items, of pieces of work."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ SOON = 1.0
 """Reading that takes no more seconds has no bar."""
 
 
-def bar_on(stream: TextIO, shown: str, last: str = "") -> Any:
+def bar_on(stream: TextIO, template: str, last: str = "") -> Any:
     """Return rich's bar: a label, the bar, how much is done, the time that is left, and a last text.
 
     Parameters
     ----------
     stream : file
-    shown, last : str
+    template, last : str
         Formats of rich, with the fields ``task.completed``, ``task.total`` and ``task.fields[...]``.
     """
     from rich.console import Console
@@ -36,7 +33,7 @@ def bar_on(stream: TextIO, shown: str, last: str = "") -> Any:
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
-        TextColumn(shown, markup=False),
+        TextColumn(template, markup=False),
         TimeRemainingColumn(compact=True),
         *([TextColumn(last, markup=False)] if last else []),
         console=Console(file=stream),
@@ -147,7 +144,7 @@ class Watch:
     def __init__(self, label: str, stream: TextIO | None = None, is_kept: bool = False) -> None:
         self.label, self.is_kept = label, is_kept
         self.stream = stream if stream is not None else sys.stderr
-        self.total = self.done = self.kept = 0
+        self.total = self.done = self.cached = 0
         self.running: list[str] = []
         self._bar: Any = None
         self._line: Any = None
@@ -162,10 +159,10 @@ class Watch:
             what = f"{self.done} of {self.total} {self.label} are finished and kept"
             error.add_note(f"{what}; the same command resumes from there")
 
-    def begin(self, total: int, kept: int) -> None:
+    def begin(self, total: int, cached: int) -> None:
         """Take the number of pieces, and of those that were finished before."""
-        self.total, self.done, self.kept = total, kept, kept
-        if total - kept > 1 and self.stream.isatty():
+        self.total, self.done, self.cached = total, cached, cached
+        if total - cached > 1 and self.stream.isatty():
             self._draw()
 
     def started(self, label: str) -> None:

@@ -3,16 +3,11 @@
 An entry is found by what it was computed from: the arguments, a digest of the package's own source and of
 the versions of the libraries that it computes with, and one of the source of every other package whose
 classes and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries
-are pickled, and reading a pickle runs code: so each carries a seal that only the user's secret key can make
-(:mod:`mechdesign.work.cache`), and neither one with another seal nor one that others could have written to
-is read.
+are pickled, and reading a pickle runs code: so each carries a seal that only the user's secret key can make,
+and neither one with another seal nor one that others could have written to is read.
 
-What of other packages a value is made of, and a digest of their source: the cache must notice a change.
-
-A secret key of the user: what carries its seal was written by a program of this user, and by nobody else.
-
-It is in the user's own folder, never next to what it seals: a folder of entries may come from an archive or a
-repository, and what it holds must not run.
+The key is in the user's own folder, never next to what it seals: a folder of entries may come from an
+archive or a repository, and what it holds must not run.
 """
 
 from __future__ import annotations
@@ -35,6 +30,75 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.work.files import whole_file
+
+SIZE = 32
+"""Bytes of the key, and of a seal."""
+
+
+def key_path() -> Path:
+    """Return where the key is: a file of the user's state, ``~/.local/state/mechdesign/key``."""
+    usual = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(usual) / "mechdesign" / "key"
+
+
+def seal_of(*parts: bytes) -> bytes | None:
+    """Return the seal of what the parts say, in this order; None where no key can be read or made.
+
+    Examples
+    --------
+    >>> seal_of(b"a", b"bc") == seal_of(b"ab", b"c")
+    False
+    """
+    key = _key(key_path())
+    if key is None:
+        return None
+    text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hmac.new(key, text, hashlib.sha256).digest()
+
+
+def is_seal(seal: bytes, *parts: bytes) -> bool:
+    """Return whether this is the seal of the parts."""
+    own = seal_of(*parts)
+    return own is not None and hmac.compare_digest(own, seal)
+
+
+@cache
+def _key(path: Path) -> bytes | None:
+    """Return the key in a file that is the user's own and private; it is made where there is none."""
+    if not path.exists():
+        with suppress(OSError):  # where nothing can be written there is none
+            _make(path)
+    try:
+        status = path.stat()
+        text = path.read_bytes()
+    except OSError:
+        return None
+    is_own = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+    return text if is_own and len(text) == SIZE else None
+
+
+def _make(path: Path) -> None:
+    """Write a new key, unless another process has been faster: all have one key."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(secrets.token_bytes(SIZE))
+        _place(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _place(temporary: Path, path: Path) -> None:
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not path.exists():
+            temporary.replace(path)
+
 
 OWN = __name__.partition(".")[0]
 MEASURED = ("numpy", "scipy", "cvxpy", "pulp", "clarabel", "scs", "highspy", "networkx")
@@ -98,75 +162,6 @@ def source_digest(owner: str) -> str | None:
     except OSError:
         return None
     return digest.hexdigest()[:16]
-
-
-SIZE = 32
-"""Bytes of the key, and of a seal."""
-
-
-def key_path() -> Path:
-    """Return where the key is: a file of the user's state, ``~/.local/state/mechdesign/key``."""
-    usual = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return Path(usual) / "mechdesign" / "key"
-
-
-def seal_of(*parts: bytes) -> bytes | None:
-    """Return the seal of what the parts say, in this order; None where no key can be read or made.
-
-    Examples
-    --------
-    >>> seal_of(b"a", b"bc") == seal_of(b"ab", b"c")
-    False
-    """
-    key = _key(key_path())
-    if key is None:
-        return None
-    text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    return hmac.new(key, text, hashlib.sha256).digest()
-
-
-def is_seal(seal: bytes, *parts: bytes) -> bool:
-    """Return whether this is the seal of the parts."""
-    own = seal_of(*parts)
-    return own is not None and hmac.compare_digest(own, seal)
-
-
-@cache
-def _key(path: Path) -> bytes | None:
-    """Return the key in a file that is the user's own and private; it is made where there is none."""
-    if not path.exists():
-        with suppress(OSError):  # where nothing can be written there is none
-            _make(path)
-    try:
-        found = path.stat()
-        text = path.read_bytes()
-    except OSError:
-        return None
-    is_own = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
-    return text if is_own and len(text) == SIZE else None
-
-
-def _make(path: Path) -> None:
-    """Write a new key, unless another process has been faster: all have one key."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(secrets.token_bytes(SIZE))
-        _place(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _place(temporary: Path, path: Path) -> None:
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without links
-        if not path.exists():
-            temporary.replace(path)
 
 
 VARIABLE = "MECHDESIGN_CACHE"
@@ -295,18 +290,18 @@ def _is_of_entries(path: Path) -> bool:
     """Whether this is the folder of a version: the root may also hold other things."""
     if path.is_symlink() or not path.is_dir() or not FOLDER.fullmatch(path.name):
         return False
-    return all(ENTRY.fullmatch(found.name) for found in path.iterdir())
+    return all(ENTRY.fullmatch(file.name) for file in path.iterdir())
 
 
 def _is_private(path: Path) -> bool:
     """Whether a file or folder exists, is the user's own, and nobody else may write to it."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return False
     if not hasattr(os, "getuid"):  # Windows: the user's profile is private by default
         return True
-    return found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def default_cache() -> Cache | None:
@@ -314,10 +309,10 @@ def default_cache() -> Cache | None:
 
     None where the variable is ``off``.
     """
-    given = os.environ.get(VARIABLE, "")
-    if given.lower() == "off":
+    setting = os.environ.get(VARIABLE, "")
+    if setting.lower() == "off":
         return None
-    if given:
-        return Cache(os.path.expanduser(given))
+    if setting:
+        return Cache(os.path.expanduser(setting))
     usual = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Cache(os.path.join(usual, "mechdesign"))

@@ -90,19 +90,19 @@ def _local(distributed: Any, settings: dict[str, Any], place: str) -> Any:
 
 def _require_answer(address: str, place: str) -> None:
     """Raise ParameterError at once when nobody listens: Dask's client would go on trying."""
-    found = urlsplit(address if "://" in address else f"tcp://{address}")
-    if found.scheme not in ("tcp", "tls"):
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme not in ("tcp", "tls"):
         return
     try:
-        port = found.port
+        port = parts.port
     except ValueError:
         port = None
-    if not found.hostname or port is None:
+    if not parts.hostname or port is None:
         raise ParameterError(
             place, "is not an address of a scheduler", "give one such as tcp://host:8786, or local"
         )
     try:
-        socket.create_connection((found.hostname, port), timeout=ANSWER).close()
+        socket.create_connection((parts.hostname, port), timeout=ANSWER).close()
     except OSError as error:
         raise _nobody(place, error.strerror or str(error)) from None
 
@@ -178,8 +178,8 @@ def _pieces(
     follow.begin(len(labels), 0)
     common = client.submit(_same, shared, key=f"shared-{name}", pure=False)
     work = [
-        client.submit(function, common, *given, key=f"piece-{name}-{number}", pure=False)
-        for number, given in enumerate(arguments)
+        client.submit(function, common, *own, key=f"piece-{name}-{number}", pure=False)
+        for number, own in enumerate(arguments)
     ]
     called = {f"piece-{name}-{number}": label for number, label in enumerate(labels)}
 

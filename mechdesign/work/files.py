@@ -147,11 +147,11 @@ def whole_file(
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); choose another path") from None
     try:
-        made = os.fstat(handle)
+        status = os.fstat(handle)
         if fcntl is None:  # Windows moves no file that is open
             os.close(handle)
         yield name
-        if not os.path.samestat(made, os.lstat(name)):
+        if not os.path.samestat(status, os.lstat(name)):
             raise error_class(f"{path}: not written: its temporary file was replaced; try again")
         if there is not None and not private:
             os.chmod(name, stat.S_IMODE(there.st_mode))
@@ -166,7 +166,7 @@ def whole_file(
         if fcntl is not None:
             os.close(handle)
         with suppress(OSError):
-            if os.path.samestat(made, os.lstat(name)):
+            if os.path.samestat(status, os.lstat(name)):
                 os.unlink(name)
 
 
@@ -224,15 +224,15 @@ def _remove_abandoned(place: Path) -> None:
     names: list[str] = []
     with suppress(OSError), os.scandir(place.parent) as entries:
         names = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
-    for found in names:
+    for leftover in names:
         with suppress(OSError):
-            handle = os.open(found, os.O_RDWR | SAFELY)
+            handle = os.open(leftover, os.O_RDWR | SAFELY)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 own = os.fstat(handle)
                 is_ours = stat.S_ISREG(own.st_mode) and own.st_nlink == 1 and own.st_uid == os.geteuid()
-                if is_ours and os.path.samestat(own, os.lstat(found)):
-                    os.unlink(found)
+                if is_ours and os.path.samestat(own, os.lstat(leftover)):
+                    os.unlink(leftover)
             finally:
                 os.close(handle)
 

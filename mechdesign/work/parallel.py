@@ -3,10 +3,9 @@
 Finished pieces are kept in a cache as they come. joblib runs them: with its own processes, or with the
 backend that the caller has chosen by ``joblib.parallel_config``, such as a Dask cluster.
 
-Worker processes end when the process that started them has ended, however that came about.
-
 A killed process cannot end its workers. They would go on, and hold its standard output, so that another
-program waits for what it never gets. Nothing slow is imported here: a worker calls this before anything else.
+program waits for what it never gets. So workers end when the process that started them has ended, however
+that came about.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ def end_with_parent(parent: int, is_main_thread: bool) -> None:
         return
     if hasattr(signal, "pthread_sigmask"):  # held by the parent while it started this process
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGHUP})
-    told = is_main_thread and _told_by_the_system()
+    is_watched = is_main_thread and _told_by_the_system()
     if os.getppid() != parent:
         os._exit(1)
-    if not told:
+    if not is_watched:
         threading.Thread(target=_look, args=(parent,), daemon=True).start()
 
 
@@ -108,7 +107,7 @@ class Task:
 class Watcher(Protocol):
     """Follows the work; :class:`mechdesign.work.bars.Watch` draws a bar."""
 
-    def begin(self, total: int, kept: int) -> None:
+    def begin(self, total: int, cached: int) -> None:
         """Take the number of pieces, and of those that were finished before."""
 
     def started(self, label: str) -> None:
@@ -121,7 +120,7 @@ class Watcher(Protocol):
 class Silent:
     """A watcher that says nothing."""
 
-    def begin(self, total: int, kept: int) -> None:
+    def begin(self, total: int, cached: int) -> None:
         """Print nothing."""
 
     def started(self, label: str) -> None:
@@ -171,9 +170,9 @@ def run_tasks(
     workers, watcher = worker_count(jobs), watcher if watcher is not None else Silent()
     results: dict[int, Any] = {}
     for number, task in enumerate(tasks):
-        found = cache.get(task.key) if cache is not None else None
-        if found is not None:
-            results[number] = found[0]
+        entry = cache.get(task.key) if cache is not None else None
+        if entry is not None:
+            results[number] = entry[0]
     watcher.begin(len(tasks), len(results))
     missing = [number for number in range(len(tasks)) if number not in results]
     chosen = _backend_is_chosen()

@@ -11,7 +11,7 @@ from mechdesign.catalog.figure_table import METHOD, axis_of
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.show import marks
+from mechdesign.show import figure as marks
 from mechdesign.show.draw import picture
 from tests.support.clashes import clashes
 from tests.support.shipped import mentioning

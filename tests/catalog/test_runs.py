@@ -62,11 +62,11 @@ def test_a_check_from_the_cache_says_what_the_check_itself_said(cache):
     first = check_models(QUICK, jobs=1)
     with Watch("models") as watch:
         second = check_models(QUICK, jobs=1, watcher=watch)
-    assert watch.kept == len(QUICK)
+    assert watch.cached == len(QUICK)
     assert [check.text() for check in first] == [check.text() for check in second]
     with Watch("models") as watch:
         third = check_models(QUICK, jobs=1, fresh=True, watcher=watch)
-    assert watch.kept == 0
+    assert watch.cached == 0
     assert list(map(facts, third)) == list(map(facts, first))
 
 
@@ -94,7 +94,7 @@ value = 0.7
         path.write_text(text.replace(old, new) if old else text)
         with Watch("models") as watch:
             check = check_models([str(path)], watcher=watch)[0]
-        kept.append(watch.kept)
+        kept.append(watch.cached)
         assert check.passed == (new != "value = 0.9")
     assert kept == [0, 0, 0, 1]
 
@@ -180,7 +180,7 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
     watch = Looking("points")
     with pytest.raises(StopIteration):
         sweep(load_model(path), jobs=1, watcher=watch)
-    assert 4 <= watch.kept < POINTS
+    assert 4 <= watch.cached < POINTS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
@@ -233,7 +233,7 @@ def test_a_cluster_does_the_work(cache, cluster):
     assert simulated == [row.measured for row in run_sweep(model)]
     with Watch("models") as watch:
         check_models(QUICK, watcher=watch)
-    assert watch.kept == len(QUICK), "what the cluster has done is kept here"
+    assert watch.cached == len(QUICK), "what the cluster has done is kept here"
 
 
 def test_the_shell_takes_the_address_of_a_scheduler(cache, capsys, cluster):

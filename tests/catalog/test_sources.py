@@ -8,8 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, models
-from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.base import CollectingMechanism, mechanism_types
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families import problem_classes
 from mechdesign.papers.claims import Claim

@@ -16,7 +16,7 @@ from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import mechanism_of
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.exact.decimals import as_written, exact_number, stated
+from mechdesign.core.validation import as_written, exact_number, stated
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,

@@ -12,7 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.show.marks import Heat
+from mechdesign.show.figure import Heat
 
 MODEL = """
 [model]

@@ -12,7 +12,7 @@ import pytest
 from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError
 from mechdesign.data.data_set import open_table
-from mechdesign.data.outputs import Copies
+from mechdesign.data.reading import Copies
 from mechdesign.families.shuffle import Protocol
 from mechdesign.report.counting import (
     count_file_of,
@@ -41,7 +41,7 @@ def tables_of(mechanism: Any) -> pandas.DataFrame:
 def count_to(mechanism: Any, report: Any, place: Any) -> None:
     server, copies = server_of(mechanism, "m.json"), Copies()
     count_one(server, open_table(report), Settings(), copies)
-    count_file_of(server, copies.found, mechanism).save(str(place))
+    count_file_of(server, copies.files, mechanism).save(str(place))
 
 
 @pytest.mark.parametrize("kind", COUNTED)

@@ -18,8 +18,7 @@ import pytest
 
 import mechdesign
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.shuffle import Protocol
 from tests.meta.test_shown import MECHANISMS

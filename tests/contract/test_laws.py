@@ -24,9 +24,9 @@ from mechdesign.families.marginals.oracles import SupportOracle
 from mechdesign.families.mean import CensoringInterval, GridMean
 from mechdesign.families.mean.means import FormulaMechanism
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.batches import BatchShuffler
 from mechdesign.families.shuffle.count_limits import Sum
-from mechdesign.families.spectrum.user import SpectrumUser
+from mechdesign.families.shuffle.messages import BatchShuffler
+from mechdesign.families.spectrum.secondary import SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease
 from tests.contract.test_every_mechanism import KINDS, USERS, made, values_for

@@ -15,7 +15,7 @@ from mechdesign.collect.reader import missing_rule, rule_for
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError
-from mechdesign.data.reading import JsonTable
+from mechdesign.data.json_lines import JsonTable
 from mechdesign.export import Receiver
 from mechdesign.export.known_answers import self_check
 from mechdesign.export.messages import with_messages

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from mechdesign.cli import main
 from mechdesign.collect.base import mechanism_types
 from mechdesign.core.errors import UnknownNameError
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.export import schema
 from mechdesign.export.schemas import TABLES
 from tests.meta.test_shown import MECHANISMS

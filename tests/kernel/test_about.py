@@ -12,7 +12,7 @@ from mechdesign.cli import main
 from mechdesign.collect.about import About
 from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from tests.meta.test_shown import MECHANISMS
 
 SURVEY = """[model]

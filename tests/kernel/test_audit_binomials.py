@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.exact.binomials import binomial_window
+from mechdesign.audit.mass import binomial_window
 from mechdesign.families.shuffle.sum_divergence import CELLS, Excess
 
 CASES = [

@@ -186,7 +186,7 @@ def test_what_failed_is_tried_again(tmp_path, monkeypatch):
     def out_of_memory(*_):
         raise MemoryError
 
-    module = importlib.import_module("mechdesign.core.compare")
+    module = importlib.import_module("mechdesign.report.compare")
     with monkeypatch.context() as patched:
         patched.setattr(module, "solve", out_of_memory)
         assert not is_settled(check_models(["contract/three_types"], jobs=1)[0])

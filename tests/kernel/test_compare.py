@@ -7,10 +7,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.core.compare import Comparison, disagreements
 from mechdesign.core.errors import MethodError
 from mechdesign.core.values import changed
 from mechdesign.families.response import RandomizedResponse
+from mechdesign.report.compare import Comparison, disagreements
 
 PROBLEM = RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
 TRUTH = md.solve(PROBLEM).value
@@ -135,7 +135,7 @@ def test_a_minimum_is_judged_the_other_way_round(monkeypatch):
 
 
 def test_an_error_of_a_method_becomes_a_failed_run(monkeypatch):
-    import mechdesign.core.compare as module
+    import mechdesign.report.compare as module
 
     def broken(problem, **options):
         raise MethodError("no luck")

@@ -8,8 +8,22 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.show.figure import Figure, Panel, bar_slots, design_figures, styles
-from mechdesign.show.marks import Band, Bars, Circles, Heat, Intervals, Line, Points, Reference, Surface
+from mechdesign.show.figure import (
+    Band,
+    Bars,
+    Circles,
+    Figure,
+    Heat,
+    Intervals,
+    Line,
+    Panel,
+    Points,
+    Reference,
+    Surface,
+    bar_slots,
+    design_figures,
+    styles,
+)
 
 NAN, INF = float("nan"), float("inf")
 

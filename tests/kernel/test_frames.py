@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.base import CollectingMechanism, mechanism_types
 from mechdesign.collect.repair import PrivacyTarget
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import Duchi, Harmony
 from mechdesign.families.shuffle import Protocol

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import NOTIONS, VACUOUS, Guarantee, Proof, exact_text
-from mechdesign.exact.decimals import as_written, exact_number, stated
+from mechdesign.core.validation import as_written, exact_number, stated
 
 EPSILONS = st.fractions(0, 50, max_denominator=10**30)
 DELTAS = st.fractions(0, 1, max_denominator=10**30)

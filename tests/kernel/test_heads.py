@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechdesign.exact.draw.draws import FEW, below_weight, digits
+from mechdesign.exact.draws import FEW, below_weight, digits
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided

@@ -15,7 +15,7 @@ from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import Duchi
 from mechdesign.report.plot import figures_of
-from mechdesign.show.marks import Bars, Intervals, Points
+from mechdesign.show.figure import Bars, Intervals, Points
 from mechdesign.show.panels import cut_ends, interval_figures, table_figures
 
 

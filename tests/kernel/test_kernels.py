@@ -8,9 +8,9 @@ import pytest
 
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.draw.compiled import compiled, loader
-from mechdesign.exact.draw.compiled.loops import loops, settle_bits
-from mechdesign.exact.draw.draws import bernoulli_words, packed_subsets
+from mechdesign.exact import bits
+from mechdesign.exact.bits import compiled, loops, settle_bits
+from mechdesign.exact.draws import bernoulli_words, packed_subsets
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -45,7 +45,7 @@ MECHANISMS = {
 def plain(monkeypatch):
     """Loops that are used but not compiled, so that this can be tested without numba."""
     monkeypatch.setenv("MECHDESIGN_KERNELS", "on")
-    monkeypatch.setattr(loader, "_made", lambda loop: loop)
+    monkeypatch.setattr(bits, "_machine_code", lambda loop: loop)
 
 
 def answers_of(mechanism, users):
@@ -196,9 +196,9 @@ def test_the_share_before_the_repair_is_a_standard_deviation_off_at_most(categor
 
 def test_a_compiler_waits_until_there_was_work(monkeypatch):
     monkeypatch.delenv("MECHDESIGN_KERNELS", raising=False)
-    monkeypatch.setattr(loader, "_made", lambda loop: loop)
-    monkeypatch.setattr(loader._Spent, "nanoseconds", 0)
-    assert compiled(settle_bits, loader.PATIENCE - 1) is None
+    monkeypatch.setattr(bits, "_machine_code", lambda loop: loop)
+    monkeypatch.setattr(bits._Spent, "nanoseconds", 0)
+    assert compiled(settle_bits, bits.PATIENCE - 1) is None
     assert compiled(settle_bits, 1) is None
     assert compiled(settle_bits, 1) is settle_bits
     monkeypatch.setenv("MECHDESIGN_KERNELS", "off")

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import mechdesign as md
-from mechdesign.collect import base as kinds
 from mechdesign.collect.base import mechanism_types
+from mechdesign.core import extensions as kinds
 
 PACKAGES = ("mechdesign.collect", "mechdesign.families")
 
@@ -38,7 +38,7 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
     mechanism.save(tmp_path / "m.json")
     program = (
         "import sys; from mechdesign.collect.base import Mechanism, load_mechanism;"
-        "from mechdesign.collect.base import derived; load_mechanism(sys.argv[1]);"
+        "from mechdesign.core.extensions import derived; load_mechanism(sys.argv[1]);"
         "print(*{kind.type for kind in derived(Mechanism.__subclasses__()) if 'type' in vars(kind)})"
     )
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "m.json")]
@@ -50,11 +50,11 @@ def test_the_module_of_every_type_is_the_only_one_with_its_word():
     here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(PACKAGES)}
     assert len(here) > 50
     for word, kind in here.items():
-        assert list(kinds._naming(PACKAGES, word)) == [kind.__module__]
+        assert list(kinds._modules_with_type(PACKAGES, word)) == [kind.__module__]
 
 
 def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
-    read, has = [], kinds._has
-    monkeypatch.setattr(kinds, "_has", lambda path, given: read.append(path) or has(path, given))
-    assert next(kinds._naming(PACKAGES, "kary-response")) == "mechdesign.collect.kary"
+    read, has = [], kinds._mentions
+    monkeypatch.setattr(kinds, "_mentions", lambda path, given: read.append(path) or has(path, given))
+    assert next(kinds._modules_with_type(PACKAGES, "kary-response")) == "mechdesign.collect.kary"
     assert len(read) < 10

@@ -9,7 +9,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.sets import ProductSet, SetResponse

@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import integer, one_of, privacy_delta, privacy_epsilon
-from mechdesign.exact.decimals import as_written, exact_number
+from mechdesign.core.validation import (
+    as_written,
+    exact_number,
+    integer,
+    one_of,
+    privacy_delta,
+    privacy_epsilon,
+)
 from mechdesign.exact.numbers import (
     double,
     doubles,

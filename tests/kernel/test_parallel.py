@@ -67,7 +67,7 @@ def test_what_was_finished_before_an_interrupt_is_not_done_again(tmp_path):
     again = [Task(str(number), key_of(number), stop_at, (number, -1)) for number in range(5)]
     with Watch("tasks", screen) as watch:
         assert run_tasks(again, jobs=1, cache=cache, watcher=watch) == [0, 1, 2, 3, 4]
-    assert (watch.kept, watch.done, watch.total) == (3, 5, 5)
+    assert (watch.cached, watch.done, watch.total) == (3, 5, 5)
 
 
 def test_an_interrupted_watch_says_what_is_kept():

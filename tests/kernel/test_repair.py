@@ -12,7 +12,7 @@ from mechdesign.collect import FiniteChannel, PrivacyTarget, make_private
 from mechdesign.collect.repair import cleaned, constant_rows, least_mixing, to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.response.categories import distance_matrix
+from mechdesign.families.response.parameters import distance_matrix
 
 LINE = PrivacyTarget(1.0, distance=distance_matrix("line", 5))
 TARGETS = {

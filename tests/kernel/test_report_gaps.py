@@ -10,7 +10,7 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.collect.reader import is_report, labels_note, report_rule, risky_labels
 from mechdesign.core.errors import ParameterError, RowError
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from tests.contract.test_every_mechanism import COUNTED, made
 
 WORDS = ["NA", "None", "nan", "yes"]

@@ -67,7 +67,7 @@ def test_a_mechanism_randomizes_without_what_draws_it(tmp_path):
     saved = tmp_path / "saved.json"
     md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism().save(saved)
     program = f"import mechdesign as md\nmd.load_mechanism({str(saved)!r}).randomize([0, 1])"
-    drawing = ("mechdesign.show.figure", "mechdesign.show.marks", "mechdesign.show.panels", *HEAVY)
+    drawing = ("mechdesign.show.figure", "mechdesign.show.figure", "mechdesign.show.panels", *HEAVY)
     shown = SHOWN.replace(repr(HEAVY), repr(drawing))
     done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY []"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
+from functools import cached_property
 from pathlib import Path
 
 import mechdesign
 
 PACKAGE = Path(mechdesign.__file__).parent
+
+WITHOUT_TEXT = re.compile(r"^    def [a-z]\w*\([^\"]*?:\n(?!        r?\"\"\")", re.MULTILINE)
+"""The head of a public method that no text follows."""
 
 ONE_CONTRACT = {
     "run": "a method's algorithm",
@@ -18,6 +24,7 @@ ONE_CONTRACT = {
     "variables_of": "the plain variables of an outcome",
     "theorem_method": "the method that evaluates or inverts a theorem",
     "search_method": "the method that searches with a bound",
+    "quantities": "the numbers that claims may name, found by name",
     "figures": "pictures of the design, found by name",
     "award": "winners and payments of a slot by a rule",
     "add_commands": "adds the commands of a file to the parser",
@@ -84,3 +91,27 @@ def test_a_name_for_two_functions_is_found(tmp_path):
     for name, text in {"one": "def rows(): ...", "two": "def rows(): ...\ndef _own(): ..."}.items():
         (tmp_path / f"{name}.py").write_text(f"{text}\ndef {name}(): ...\n", encoding="utf-8")
     assert repeated_functions(tmp_path) == {"rows": ["one.py", "two.py"]}
+
+
+def test_a_public_method_has_a_text_of_its_own_or_of_the_method_that_it_overrides():
+    bare = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(("mechdesign", *path.relative_to(PACKAGE).with_suffix("").parts))
+        if path.name in ("__init__.py", "__main__.py") or not WITHOUT_TEXT.search(path.read_text("utf-8")):
+            continue
+        for item in vars(importlib.import_module(name)).values():
+            if inspect.isclass(item) and item.__module__ == name and not item.__name__.startswith("_"):
+                bare += [f"{name}.{item.__name__}.{method}" for method in methods_without_text(item)]
+    assert bare == []
+
+
+def methods_without_text(item):
+    """Return the public methods and properties that a class defines, and that nothing describes."""
+    kinds = (property, classmethod, staticmethod, cached_property)
+    return [
+        name
+        for name, value in vars(item).items()
+        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, kinds))
+        if not inspect.getdoc(getattr(item, name) if isinstance(value, classmethod) else value)
+        and not any(inspect.getdoc(vars(base).get(name)) for base in item.__mro__ if name in vars(base))
+    ]

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.codec import Labels
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.problem import Problem
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.families.auction import OnlineAuction
 from mechdesign.families.mean import Duchi, Laplace, Piecewise
 from mechdesign.families.shuffle import RSumRM

@@ -15,8 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.base import CollectingMechanism, mechanism_types
 from mechdesign.core.fields import Kept, fields_of
 from mechdesign.families import exported_names, problem_classes
 from mechdesign.families.response import ExtendedResponse

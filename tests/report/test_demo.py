@@ -13,7 +13,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.data.data_set import whole_folder
+from mechdesign.data.outputs import whole_folder
 from mechdesign.report.demo import folder as folders
 from mechdesign.report.demo.folder import (
     commands,
@@ -158,7 +158,7 @@ def test_a_method_that_throws_is_a_line_and_everything_else_goes_on(monkeypatch,
     assert (tmp_path / "auction.json").exists()
     first, second = failure_lines([result])
     assert first.startswith("FAILED: auction: milp: TypeError: 'list' object is not an instance")
-    assert "families/auction/slot_methods.py, line" in first
+    assert "families/auction/slot.py, line" in first
     assert second == "FAILED: auction: no numeric method has found an optimum"
     assert "\n" not in first
     assert solved_row(result)[2:4] == [f"{result.analytic.value:.8g}", "failed"]

@@ -15,9 +15,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.show import draw, marks
-from mechdesign.show.draw_marks import DRAWN, covered, surface_levels
+from mechdesign.show.draw import even_lines, legend_columns
+from mechdesign.show.draw_marks import DRAWN, INK, STYLES, Style, covered, style, surface_levels
 from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.layout import INK, STYLES, Style, even_lines, legend_columns, style
 from tests.support.clashes import clashes
 
 EVERY = [

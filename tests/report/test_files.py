@@ -12,9 +12,9 @@ import pytest
 
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS, Coded
-from mechdesign.data import reading_csv
+from mechdesign.data import csv_files
 from mechdesign.data.data_set import open_table
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MissingRule
 from mechdesign.data.writing import MANY, RUNS, write_blocks
 from mechdesign.work.bars import ProgressBar
 from tests.support.whole_tables import read_column, write_columns
@@ -24,7 +24,7 @@ from tests.support.whole_tables import read_column, write_columns
 def reader(request, monkeypatch):
     """Run a test with pyarrow's reader of CSV and with Python's own."""
     if request.param == "python":
-        monkeypatch.setattr(reading_csv, "_arrow", lambda: None)
+        monkeypatch.setattr(csv_files, "_arrow", lambda: None)
     return request.param
 
 
@@ -154,7 +154,7 @@ def test_missing_values_are_refused_dropped_or_counted_as_a_category(tmp_path, r
     counting = MissingRule("category")
     (block,) = open_table(path, counting).blocks(["age"])
     assert np.asarray(block["age"]).tolist() == ["31", "missing", "NA", "47"]
-    assert counting.said() == "1 row without a value counted as 'missing'"
+    assert counting.note() == "1 row without a value counted as 'missing'"
 
 
 def test_missing_values_of_parquet_are_nulls_and_nan(tmp_path):
@@ -235,8 +235,8 @@ def test_the_two_readers_of_csv_agree_on_random_files(tmp_path, monkeypatch):
         table = random.choice(words, size=(rows, width))
         write_columns(path, {f"c{place}": table[:, place] for place in range(width)})
         found = []
-        for arrow in (reading_csv._arrow(), None):
-            monkeypatch.setattr(reading_csv, "_arrow", lambda arrow=arrow: arrow)
+        for arrow in (csv_files._arrow(), None):
+            monkeypatch.setattr(csv_files, "_arrow", lambda arrow=arrow: arrow)
             rule = MissingRule("category", ("NA",))
             blocks = list(open_table(path, rule).blocks([f"c{place}" for place in range(width)]))
             found.append(([np.asarray(values).tolist() for values in blocks[0].values()], rule.rows))

@@ -13,13 +13,14 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import ParameterError
-from mechdesign.data.data_set import LIST, data_set, require_complete, whole_folder
+from mechdesign.data.data_set import data_set, require_complete
+from mechdesign.data.outputs import LIST, whole_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on Unix only")
 
 KILLED = """
 import os, signal, sys
-from mechdesign.data.data_set import whole_folder
+from mechdesign.data.outputs import (whole_folder)
 moves, replace = [], os.replace
 def counted(*given):
     moves.append(given)

@@ -12,9 +12,9 @@ from hypothesis import example, given, settings, strategies as st
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded
-from mechdesign.data import reading_csv
+from mechdesign.data import csv_files
+from mechdesign.data.csv_files import escaped_formula, unescaped_formula
 from mechdesign.data.data_set import open_table
-from mechdesign.data.formats import escaped_formula, unescaped_formula
 from tests.support.whole_tables import read_column, write_columns
 
 LETTERS = "=+-@＝＋－＠\t\r\n ' \" ; , | 1 a \u00a0 \u200b \ufeff \u201c . e".replace(" ", "") + " "
@@ -85,7 +85,7 @@ def test_numbers_stay_numbers(text):
 @pytest.mark.parametrize("with_arrow", [True, False])
 def test_a_file_of_names_makes_the_whole_way(tmp_path, monkeypatch, with_arrow):
     if not with_arrow:
-        monkeypatch.setattr(reading_csv, "_arrow", lambda: None)
+        monkeypatch.setattr(csv_files, "_arrow", lambda: None)
     place = tmp_path / "payments.csv"
     columns = {
         "=1+1": np.array(ATTACKS, dtype=object),
@@ -116,7 +116,7 @@ def test_a_single_column_is_written_in_the_same_way(tmp_path):
 @pytest.mark.parametrize("with_arrow", [True, False])
 def test_names_that_would_become_the_same_are_refused(tmp_path, monkeypatch, with_arrow):
     if not with_arrow:
-        monkeypatch.setattr(reading_csv, "_arrow", lambda: None)
+        monkeypatch.setattr(csv_files, "_arrow", lambda: None)
     place = tmp_path / "mixed.csv"
     place.write_text("user\nann\n=x\n'=x\n")
     with pytest.raises(DataError, match=r"mixed\.csv: column 'user': .* write both in one way"):

@@ -16,8 +16,7 @@ from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import AttributeSampling, Duchi
 from mechdesign.report.plot import figures_of
 from mechdesign.show.draw import picture
-from mechdesign.show.figure import design_figures
-from mechdesign.show.marks import Bars, Intervals
+from mechdesign.show.figure import Bars, Intervals, design_figures
 from tests.meta.test_shown import MECHANISMS
 from tests.support.clashes import clashes
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from mechdesign.solvers.growing import GrowingProgram, packed
+from mechdesign.solvers.highs import GrowingProgram, packed
 
 
 @pytest.mark.parametrize("exactly", [0, 2])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.solvers.elementary import sign_change
+from mechdesign.solvers.roots import sign_change
 
 
 @given(st.floats(-1e6, 1e6))

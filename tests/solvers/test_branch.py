@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mechdesign.solvers.enumeration import branch
+from mechdesign.solvers.covering import branch
 from mechdesign.solvers.integer import BinaryProgram
 
 

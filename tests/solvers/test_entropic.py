@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechdesign.collect.attributes import EffectTransform, contrasts
-from mechdesign.solvers.firstorder import entropic_least_squares
+from mechdesign.solvers.least_squares import entropic_least_squares
 
 
 def program(sizes, rows, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mechdesign.solvers.firstorder import SteppedProgram
-from mechdesign.solvers.growing import GrowingProgram
+from mechdesign.solvers.descent import SteppedProgram
+from mechdesign.solvers.highs import GrowingProgram
 
 USERS, LEVELS, ROWS = 30, 4, 80
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from mechdesign.solvers.growing import GrowingProgram
+from mechdesign.solvers.highs import GrowingProgram
 
 EXACT = 1e-6
 """The simplex method allows itself errors of 1e-7."""
@@ -52,7 +52,7 @@ def test_nothing_is_printed_by_the_solver_itself():
     """Its banner would stand before our JSON; it is printed by C, so another process has to listen."""
     program = (
         "import numpy as np\n"
-        "from mechdesign.solvers.growing import GrowingProgram\n"
+        "from mechdesign.solvers.highs import GrowingProgram\n"
         "from mechdesign.solvers.integer import MixedProgram, solve_mixed\n"
         "grown = GrowingProgram(); grown.columns(np.ones(2)); grown.solve(5.0)\n"
         "none, one = np.zeros(2), np.ones(2)\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.solvers.polynomial import maximum, roots
+from mechdesign.solvers.roots import maximum, roots
 
 
 def product(zeros):

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.solvers.enumeration import basic_solutions, polytope_vertices, unique_rows
+from mechdesign.families.response.extreme_points import basic_solutions, polytope_vertices, unique_rows
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 4])

@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.collect.kary import KaryChannel
 from mechdesign.collect.repair import PrivacyTarget
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
 from mechdesign.export.known_answers import Vector
@@ -31,8 +31,7 @@ from mechdesign.families.mean import AttributeSampling, CensoringInterval, Discr
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.survey import Question, Survey
-from mechdesign.families.survey.ordered_part import OrderedPart
-from mechdesign.families.survey.parts import NumberPart, SetPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease

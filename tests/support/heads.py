@@ -1,6 +1,6 @@
 """What a batch decides from heads and tails, number by number."""
 
-from mechdesign.exact.draw.draws import heads
+from mechdesign.exact.draws import heads
 
 
 def decided(weights, source):

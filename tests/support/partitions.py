@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import mechdesign as md
-from mechdesign.families.spectrum.partition_maps import dirichlet
+from mechdesign.families.spectrum.partition import dirichlet
 
 
 def line(seed, size=9, **changes):

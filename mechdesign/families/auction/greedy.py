@@ -87,8 +87,8 @@ class Covering:
     ) -> None:
         self.slot, self.needs, self.weights = slot, list(needs), weights
         if gains is None:
-            wanted = np.array([need > 0 for need in self.needs], dtype=np.float64)
-            gains = wanted @ slot.columns
+            open_tasks = np.array([need > 0 for need in self.needs], dtype=np.float64)
+            gains = open_tasks @ slot.columns
         self.gains = gains
         self.open = sum(need > 0 for need in self.needs)
         self._divide()

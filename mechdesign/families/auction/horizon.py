@@ -2,6 +2,11 @@
 
 An instance holds all slots of a horizon, drawn from a seed as in table 5.2 of the source. It is played slot
 after slot by one of the policies, without knowledge of what comes.
+
+The methods of ``auction-horizon``: the first one that applies is the default.
+
+For small horizons, one integer program over all slots: a covering program with a variable for each user in
+each slot. Otherwise the online rule plays one slot at a time.
 """
 
 from __future__ import annotations
@@ -18,12 +23,21 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real, whole
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.exact.numbers import rational
 from mechdesign.families.auction import OnlineAuction, greedy
-from mechdesign.families.auction.generators import accuracies, needed
-from mechdesign.families.auction.slot_rules import UNIT, Slot, bid_prices, checked_positive, slot_of
+from mechdesign.families.auction.slot_rules import (
+    UNIT,
+    Slot,
+    accuracies,
+    bid_prices,
+    checked_positive,
+    needed,
+    slot_of,
+)
+from mechdesign.solvers.covering import branch
+from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.work.bars import progress
 
 ENDLESS = 1 << 62
@@ -43,7 +57,7 @@ class Instance:
     costs : (slots, users) array
         sensing + privacy * epsilon.
     able : (slots, users, tasks) array of bool
-    wanted : (slots, tasks) int array
+    requests : (slots, tasks) int array
         What the accuracy of each task takes.
     needs : (slots, tasks) int array
         The same, but never more than the able users.
@@ -54,7 +68,7 @@ class Instance:
     bids: NDArray[np.float64]
     costs: NDArray[np.float64]
     able: NDArray[np.bool_]
-    wanted: NDArray[np.int64]
+    requests: NDArray[np.int64]
     needs: NDArray[np.int64]
     goals: NDArray[np.float64]
 
@@ -79,10 +93,10 @@ def draw_instance(
         [min(needed(epsilon, alpha, delta, value_range), ENDLESS) for alpha, delta in slot]
         for slot in goals.tolist()
     ]
-    wanted = np.array(rows, dtype=np.int64)
-    needs = np.minimum(wanted, able.sum(axis=1))
+    requests = np.array(rows, dtype=np.int64)
+    needs = np.minimum(requests, able.sum(axis=1))
     costs = bids[:, :, 0] + bids[:, :, 1] * epsilon
-    return Instance(bids, costs, able, wanted, needs, goals)
+    return Instance(bids, costs, able, requests, needs, goals)
 
 
 GENERATORS = ("fixed", "redrawn")
@@ -206,10 +220,10 @@ class AuctionHorizon(Problem[OnlineAuction]):
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return coverage and participation, counted, and optimality of the cost."""
         missing = self.residuals(solution.variables)
-        found = [
+        certificates = [
             Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()
         ]
-        return (*found, self.optimality(solution, unproven={"value": solution.value}))
+        return (*certificates, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
         """Return the auction that decides such slots one after the other; it needs what the first one did."""
@@ -319,3 +333,89 @@ def play(
 
 def _winners(slot: Slot, paying: bool) -> greedy.Award:
     return greedy.award(slot) if paying else greedy.Award(greedy.winners(slot), ())
+
+
+def program_of(problem: AuctionHorizon) -> BinaryProgram:
+    """Return the program; variable slot * users + user."""
+    from scipy import sparse
+
+    instance, users, slots = problem.instance, problem.users, problem.slots
+    rows = [
+        sparse.csr_array(
+            sparse.block_diag([sparse.csr_array(able.T.astype(np.float64)) for able in instance.able])
+        )
+    ]
+    limits = [instance.needs.ravel().astype(np.float64)]
+    if problem.wins:
+        rows.append(sparse.csr_array(sparse.hstack([sparse.eye_array(users)] * slots)))
+        limits.append(np.full(users, float(problem.wins)))
+    return BinaryProgram(
+        instance.costs.ravel().copy(),
+        sparse.csr_array(sparse.vstack(rows)),
+        np.concatenate(limits),
+        np.zeros(users * slots, dtype=np.bool_),
+    )
+
+
+MOST_VARIABLES = 600
+
+NODES = 150
+"""Linear programs that may be solved to prove the optimum."""
+
+
+def best_selection(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
+    """Solve the integer program, and prove a bound by a tree of our own.
+
+    Parameters
+    ----------
+    problem : AuctionHorizon
+    nodes : int
+        Linear programs of the tree.
+    """
+    program = program_of(problem)
+    result = solve_binary(program)
+    if result.status not in ("optimal", "feasible"):
+        return Outcome(result.status, solver=result.solver, message=result.message)
+    proof = branch(program, result.variables, nodes)
+    selected = proof.variables.reshape(problem.slots, problem.users).astype(np.int64)
+    value = problem.objective({"selected": selected})
+    met = value - proof.bound <= 1e-9 * value
+    return Outcome(
+        status="optimal" if met else "feasible",
+        variables={"selected": selected},
+        bound=proof.bound,
+        bound_source="linear relaxations of a tree",
+        solver=result.solver,
+        notes={"nodes": proof.nodes, "solver_says": result.status},
+    )
+
+
+def why_not_best_selection(problem: AuctionHorizon) -> str | None:
+    """Return why there are too many variables, or None."""
+    count = problem.slots * problem.users
+    if count > MOST_VARIABLES:
+        return f"{count} slots times users are too many; the limit is {MOST_VARIABLES}"
+    return None
+
+
+def online(problem: AuctionHorizon) -> Outcome:
+    """Play all slots, one at a time; there is no bound, since the rule knows nothing of the optimum.
+
+    Only that everybody must have won often enough at the end is enforced: who can no longer afford to lose a
+    slot wins whatever it costs.
+    """
+    played = play(problem, "deadline", paying=False)
+    return Outcome(
+        status="feasible",
+        variables={"selected": played.selected.astype(np.int64)},
+        solver="online two-phase greedy",
+        notes={"largest_backlog": float(played.largest_backlog.max())},
+    )
+
+
+METHODS = (
+    Method("milp", AuctionHorizon, "numeric", "integer program over all slots, for small horizons",
+           best_selection, why_not_best_selection),
+    Method("online", AuctionHorizon, "heuristic",
+           "the online rule, slot after slot, with a deadline for every user's share", online),
+)  # fmt: skip

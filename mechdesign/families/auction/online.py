@@ -12,19 +12,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import randomizer
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, suggestion
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
+from mechdesign.core.values import Forecast
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.rules import all_rules, amounts, slot_certificates, trial_certificates
-from mechdesign.families.auction.season import OWED, Season, price_limits
-from mechdesign.families.auction.season_records import Bid, Decision, is_name
+from mechdesign.families.auction.season import OWED, Bid, Decision, Season, is_name, price_limits
 from mechdesign.families.auction.season_tables import auction_operations, waiting_figures
 from mechdesign.families.auction.slot_rules import (
     UNIT,
@@ -44,17 +42,17 @@ from mechdesign.show.figure import Figure
 
 def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the tasks, checked."""
-    given: object = tasks
-    if not isinstance(given, (list, tuple)) or not given:
+    names: object = tasks
+    if not isinstance(names, (list, tuple)) or not names:
         raise ParameterError("tasks", "expected a list of at least one name")
-    for name in given:
+    for name in names:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
             raise ParameterError(
                 "tasks", f"{text_of(name)} is not a name", "use a string without spaces, ';' and ','"
             )
-    if len(set(given)) != len(given):
+    if len(set(names)) != len(names):
         raise ParameterError("tasks", "a name appears twice", "names must differ")
-    return tuple(given)
+    return tuple(names)
 
 
 def user_names(bids: Mapping[str, Bid]) -> list[str]:
@@ -152,12 +150,12 @@ class OnlineAuction(Mechanism):
         self.participation = in_range("participation", participation, 0.0, 1.0, high_open=True)
         self.tradeoff = checked_positive("tradeoff", tradeoff)
         self.reserve = checked_reserve(reserve)
-        given = [1] * len(self.tasks) if periods is None else list(periods)
-        if len(given) != len(self.tasks):
+        lengths = [1] * len(self.tasks) if periods is None else list(periods)
+        if len(lengths) != len(self.tasks):
             raise ParameterError(
-                "periods", f"{len(given)} for {counted(len(self.tasks), 'task')}", "give one each"
+                "periods", f"{len(lengths)} for {counted(len(self.tasks), 'task')}", "give one each"
             )
-        self.periods = tuple(integer("periods", period, 1) for period in given)
+        self.periods = tuple(integer("periods", period, 1) for period in lengths)
         self.rule = all_rules()[one_of("rule", rule, tuple(all_rules()))]
         self.policy = one_of("policy", policy, POLICIES)
         self.owed = one_of("owed", owed, OWED)
@@ -315,7 +313,7 @@ class OnlineAuction(Mechanism):
         ----------
         low, high : float
             The interval of the values; its length is the zeta of
-            :func:`~mechdesign.families.auction.generators.needed`.
+            :func:`~mechdesign.families.auction.slot_rules.needed`.
         noise : {"laplace", "duchi", "piecewise"}
 
         Examples
@@ -406,7 +404,6 @@ class OnlineAuction(Mechanism):
     # The file
 
     def content(self) -> dict[str, Any]:
-        """Return everything it runs on as plain JSON values."""
         return {
             "tasks": list(self.tasks),
             "requirements": self.requirements.tolist(),
@@ -422,5 +419,4 @@ class OnlineAuction(Mechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build it from :meth:`content`."""
         return cls(**content)

@@ -17,10 +17,8 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.families.auction.season import Season
-from mechdesign.families.auction.season_records import Bid, Member
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.families.auction.season import Bid, Member, Season
+from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.files import one_at_a_time
 
 if TYPE_CHECKING:
@@ -202,7 +200,7 @@ def waiting_figures(
     """
     costs = np.linspace(0.0, 10.0 / tradeoff if reserve is None else reserve, 61)
     waits = [wait(float(cost)) for cost in costs]
-    there = [(cost, found) for cost, found in zip(costs.tolist(), waits, strict=True) if found is not None]
+    there = [(cost, slots) for cost, slots in zip(costs.tolist(), waits, strict=True) if slots is not None]
     if not there:
         return []
     x, y = zip(*there, strict=True)

@@ -2,6 +2,11 @@
 
 With it: its figure, and the remark about the rule that decides every slot, which limits how large a slot may
 be.
+
+The methods of ``auction-slot``: the first one that applies is the default, and the rule that is built.
+
+Each is truthful as a rule of its own: which one decides a season is fixed when the auction is built, not by
+the bids of its slots.
 """
 
 from __future__ import annotations
@@ -16,23 +21,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related
-from mechdesign.core.forecast import Remark
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Outcome, Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
-from mechdesign.core.values import Matrix, Vector
+from mechdesign.core.values import Matrix, Remark, Vector, changed
+from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.families.auction import OnlineAuction
-from mechdesign.families.auction.generators import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
-from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
+from mechdesign.families.auction import OnlineAuction, greedy, vcg
+from mechdesign.families.auction.greedy import fitted_bound
+from mechdesign.families.auction.rules import (
+    Decided,
+    all_rules,
+    amounts,
+    coverage,
+    individual_rationality,
+    misreports,
+    truthfulness,
+)
 from mechdesign.families.auction.season import OWED
-from mechdesign.families.auction.slot_audit import coverage, individual_rationality, truthfulness
 from mechdesign.families.auction.slot_rules import (
+    BID_GENERATORS,
     MOST_MONEY,
+    REQUIREMENT_GENERATORS,
+    TASK_GENERATORS,
     UNIT,
     Slot,
     able_of,
@@ -45,8 +60,7 @@ from mechdesign.families.auction.slot_rules import (
     units_above,
 )
 from mechdesign.families.auction.vcg import MOST_ENTRIES, MOST_PROVEN, MOST_STATES
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 
 
 def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
@@ -234,16 +248,16 @@ class AuctionSlot(Problem[OnlineAuction]):
         for user, payment in zip(winners, np.asarray(solution.variables["payments"]).tolist(), strict=True):
             paid[user] = Fraction(payment)
         costs = [price * UNIT for price in self.slot.prices]
-        found = [
+        certificates = [
             coverage(self.slot.able, self.requirements, winners),
             individual_rationality(costs, paid, winners),
         ]
         if solution.realisation in all_rules():
             rule = all_rules()[solution.realisation]
             search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
-            found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
+            certificates.append(truthfulness(search, rule.argument, UNIT, rule.aside))
         return (
-            *found,
+            *certificates,
             self.optimality(
                 solution, scale=0.0, slack=self.tolerance(winners), unproven={"value": solution.value}
             ),
@@ -346,3 +360,64 @@ def figures(problem: AuctionSlot, solution: Solution[Any]) -> list[Figure]:
     caption = "A payment is what the winner could at most have asked for and still have won."
     title = f"Costs and payments of the {counted(len(winners), 'winner')} among {len(problem.bids)} users"
     return [Figure(title, [panel], caption)]
+
+
+MOST_VCG_ENTRIES = 20_000
+"""With more users times tasks, the bound comes from the greedy prices and not from a linear program."""
+
+
+def two_phases(problem: AuctionSlot) -> Outcome:
+    """Decide by the greedy rule, and bound what any winners would cost.
+
+    The rule is truthful, fast, and within a logarithmic factor of the best.
+    """
+    refused = obstacle(problem)
+    if refused is not None:
+        return refused
+    award = greedy.award(problem.slot)
+    bound = (fitted_bound(problem.slot), "the greedy prices by weak duality")
+    if problem.slot.able.size <= MOST_VCG_ENTRIES:
+        bound = max(bound, (vcg.objective_lower_bound(problem.slot, award.winners), "the linear relaxation"))
+    return outcome(problem, award, "greedy", "two-phase greedy", bound)
+
+
+def why_not_two_phases(problem: AuctionSlot) -> str | None:
+    """Return why the slot is too large for the greedy rule, or None."""
+    return None if problem.slot.obstacle() else greedy.too_much_work(problem.slot) or None
+
+
+def milp(problem: AuctionSlot) -> Outcome:
+    """Solve the slot with and without each winner; what pulp proposes is proven in integers."""
+    refused = obstacle(problem)
+    if refused is not None:
+        return refused
+    try:
+        award = vcg.award(problem.slot)
+    except MethodError as error:
+        return Outcome("failed", solver="pulp, proven", message=str(error))
+    source = "whole multipliers of the linear relaxation and dynamic programming"
+    bound = (float_down(problem.slot.value(award.winners)), source)
+    solved = outcome(problem, award, "milp", "pulp, proven", bound)
+    return changed(solved, notes={"integer_programs": 1 + len(award.winners)})
+
+
+def exact(problem: AuctionSlot) -> Outcome:
+    """Find the best winners in integers by what is still needed, and their payments."""
+    refused = obstacle(problem)
+    if refused is not None:
+        return refused
+    award = vcg.award_exactly(problem.slot)
+    bound = (float_down(problem.slot.value(award.winners)), "dynamic programming, exact")
+    return outcome(problem, award, "exact", "dynamic programming", bound)
+
+
+METHODS = (
+    Method("exact", AuctionSlot, "analytic",
+           "dynamic programming with Vickrey-Clarke-Groves payments, for small slots",
+           exact, lambda problem: vcg.too_many_states(problem.slot) or None),
+    Method("milp", AuctionSlot, "numeric", "integer program with Vickrey-Clarke-Groves payments",
+           milp, lambda problem: vcg.too_many_entries(problem.slot) or None),
+    Method("greedy", AuctionSlot, "heuristic",
+           "two-phase greedy with critical payments: truthful in bids and tasks",
+           two_phases, why_not_two_phases),
+)  # fmt: skip

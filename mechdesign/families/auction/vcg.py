@@ -65,8 +65,8 @@ class Proven:
             return Best((), 0)
         open_tasks = np.asarray(needs) > 0
         useful = [user for user in candidates if slot.able[user, open_tasks].any()]
-        able, wanted = slot.able[useful][:, open_tasks], np.asarray(needs)[open_tasks]
-        if (able.sum(axis=0) < wanted).any():
+        able, limits = slot.able[useful][:, open_tasks], np.asarray(needs)[open_tasks]
+        if (able.sum(axis=0) < limits).any():
             return None
         weights = [slot.weights[user] for user in useful]
         proposals = [_greedy_cover(slot, needs, useful)]
@@ -74,7 +74,7 @@ class Proven:
             proposals += _proposed(slot, needs, useful)
         known = min(proposals, key=lambda places: sum(weights[place] for place in places))
         try:
-            found = least_cover(weights, able, wanted.tolist(), known, self.left)
+            cover = least_cover(weights, able, limits.tolist(), known, self.left)
         except TooManyStepsError:
             raise MethodError(
                 "rule 'milp'",
@@ -82,8 +82,8 @@ class Proven:
                 "critical",
                 REMEDY,
             ) from None
-        self.left -= found.steps
-        return Best(tuple(useful[place] for place in found.users), found.weight)
+        self.left -= cover.steps
+        return Best(tuple(useful[place] for place in cover.users), cover.weight)
 
 
 REMEDY = "ask for fewer tasks in this slot, or use rule 'greedy'"
@@ -139,8 +139,8 @@ def best_cover_exactly(slot: Slot, needs: Sequence[int], candidates: Sequence[in
             left = tuple(max(0, need - able) for need, able in zip(state, tasks, strict=True))
             if left != state and (left not in best or total + weight < best[left][0]):
                 best[left] = (total + weight, (*users, user))
-    found = best.get((0,) * len(needs))
-    return None if found is None else Best(found[1], found[0])
+    entry = best.get((0,) * len(needs))
+    return None if entry is None else Best(entry[1], entry[0])
 
 
 def too_many_states(slot: Slot) -> str:
@@ -173,10 +173,10 @@ class Auctioneer:
         ahead = set(self.ahead)
         self.candidates = [user for user in slot.admitted.nonzero()[0].tolist() if user not in ahead]
         self._without: dict[int, Best | None] = {}
-        found = cover(slot, self.needs, self.candidates)
-        if found is None:
+        best = cover(slot, self.needs, self.candidates)
+        if best is None:
             raise MethodError("best winners", "no user is left for an open task", "find more users first")
-        self.best = found
+        self.best = best
 
     def without(self, user: int) -> Best | None:
         """Return the best users besides those ahead, when this user is not there."""
@@ -266,11 +266,11 @@ def _program_of(
     from scipy.sparse import csr_array
 
     limits = np.asarray(needs, dtype=np.float64)
-    wanted = limits > 0
-    useful = [user for user in candidates if slot.able[user, wanted].any()]
-    rows = csr_array(slot.able[useful][:, wanted].T.astype(np.float64))
+    open_tasks = limits > 0
+    useful = [user for user in candidates if slot.able[user, open_tasks].any()]
+    rows = csr_array(slot.able[useful][:, open_tasks].T.astype(np.float64))
     costs = np.array([slot.weights[user] / slot.scale for user in useful])
-    return BinaryProgram(costs, rows, limits[wanted], np.zeros(len(useful), dtype=np.bool_)), useful
+    return BinaryProgram(costs, rows, limits[open_tasks], np.zeros(len(useful), dtype=np.bool_)), useful
 
 
 def objective_lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) -> float:
@@ -286,7 +286,7 @@ def objective_lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) ->
     nodes : int
         Linear programs that may be solved.
     """
-    from mechdesign.solvers.enumeration import branch
+    from mechdesign.solvers.covering import branch
 
     ahead = preselected(slot)
     taken = set(ahead)

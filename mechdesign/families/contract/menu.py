@@ -11,23 +11,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import noise_of, randomizer
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted, encode
 from mechdesign.core.validation import finite_array, in_range, integer, one_of, user_count
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.values import Forecast, frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.contract.incentives import audit_menu
-from mechdesign.families.contract.menu_bound import Sellers, least_menu_error, least_payment
+from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
     items_in_words,
@@ -135,7 +132,6 @@ class ContractMenu(Mechanism):
                 raise CertificateError("contract menu", certificate)
 
     def explained(self) -> tuple[str, ...]:
-        """Return its items in sentences."""
         return *super().explained(), *items_in_words(self.items)
 
     # The items
@@ -379,8 +375,8 @@ class ContractMenu(Mechanism):
         what = "error" if terms.objective == "error" else "payment"
         whose = "all users" if buys.all() else "exactly these types"
         note = f"least {what} when {whose} buy, by weak duality with the prices of the menu"
-        kept = "IR and IC" if terms.information == "incomplete" else "IR, types being known"
-        return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {kept}")
+        conditions = "IR and IC" if terms.information == "incomplete" else "IR, types being known"
+        return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {conditions}")
 
     def figures(self) -> list[Figure]:
         """Return the items, and what the types it was designed for choose."""
@@ -400,7 +396,6 @@ class ContractMenu(Mechanism):
         return "\n".join(lines + [f"  {certificate}" for certificate in self.certificates()])
 
     def content(self) -> dict[str, Any]:
-        """Return items and terms as plain values."""
         return {
             "epsilon": self.epsilon.tolist(),
             "payment": self.payment.tolist(),

@@ -23,8 +23,7 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Intervals, Line, Mark, Points
+from mechdesign.show.figure import Figure, Intervals, Line, Mark, Panel, Points
 
 if TYPE_CHECKING:
     from mechdesign.families.contract.menu import ContractMenu

@@ -268,18 +268,17 @@ class PrivacyContract(Problem[ContractMenu]):
             )
         outside = np.maximum(self.limits.low - epsilon[buys], epsilon[buys] - self.limits.high)
         worst["epsilon_limits"] = max(0.0, float(outside.max(initial=0.0)))
-        wanted = people.users if self.minimum_buyers is None else self.minimum_buyers
+        least = people.users if self.minimum_buyers is None else self.minimum_buyers
         lower = np.arange(len(buys)) < np.flatnonzero(buys).max(initial=0)
         worst["buyers"] = max(
-            0.0, float(wanted - people.counts[buys].sum()), float(people.counts[lower & ~buys].sum())
+            0.0, float(least - people.counts[buys].sum()), float(people.counts[lower & ~buys].sum())
         )
         return worst
 
     def among(self) -> str:
-        """Return the set of menus among which an optimum is one."""
-        kept = "IR and IC" if self.information == "incomplete" else "IR, types being known"
+        conditions = "IR and IC" if self.information == "incomplete" else "IR, types being known"
         limit = "the budget" if self.budget is not None else "the target error"
-        return f"all menus, one item per type, that keep {kept} and {limit}"
+        return f"all menus, one item per type, that keep {conditions} and {limit}"
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return IR, IC, budget and monotonicity, exact on the very numbers, and optimality of the value."""
@@ -319,11 +318,13 @@ class PrivacyContract(Problem[ContractMenu]):
         people, buys = self.population, epsilon > 0
         buyers = Population(people.types[buys], people.counts[buys], people.cost[buys])
         error = math.fsum(buyers.counts * self.noise_model.loss(epsilon[buys]))
-        found = shadow_prices(buyers, self.information, self.noise_model, self.limits, self.budget, error)
-        if found is None:
+        multipliers = shadow_prices(
+            buyers, self.information, self.noise_model, self.limits, self.budget, error
+        )
+        if multipliers is None:
             return None
         prices = np.zeros(len(people.types))
-        prices[buys] = found
+        prices[buys] = multipliers
         return prices
 
 

@@ -6,6 +6,11 @@ at least the integral of epsilon along that curve (epsilon is a mixture of indic
 makes a separable problem and a proven bound. Tangents lie below a convex piece, a chord below a concave one.
 
 Its figures show epsilon and payment over the types (figures 4.4 and 4.5 of the source), and the menu.
+
+The methods of ``privacy-contract-continuous``: the first one that applies is the default.
+
+The closed form is eps(theta) = G v(theta)^(-1/3) with the ironed virtual cost v. The discretized method
+takes the continuum as many types: the finite problem on a grid, solved by any of its methods.
 """
 
 from __future__ import annotations
@@ -19,22 +24,39 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import NumberNoise, noise_of
+from mechdesign.collect.noise import LAPLACE, NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS
-from mechdesign.families.contract.allocation import ROUNDING, UNIT, Costs, EpsilonLimits
-from mechdesign.families.contract.densities import Density, Piece, density_of
+from mechdesign.families.contract.allocation import (
+    ROUNDING,
+    UNIT,
+    Costs,
+    EpsilonLimits,
+    best_within_budget,
+    least_error,
+)
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.contract.menu_tables import menu_figures
-from mechdesign.families.contract.population import Population, checked_amount, checked_floor, checked_noise
-from mechdesign.families.contract.privacy_contract import best_deviation
+from mechdesign.families.contract.payments import Rules, post, post_within_budget
+from mechdesign.families.contract.population import (
+    Density,
+    Piece,
+    Population,
+    checked_amount,
+    checked_floor,
+    checked_noise,
+    density_of,
+)
+from mechdesign.families.contract.privacy_contract import PrivacyContract, best_deviation
 from mechdesign.show.figure import Figure
-from mechdesign.solvers.elementary import increasing_blocks
+from mechdesign.solvers.least_squares import increasing_blocks
 
 Array = NDArray[np.float64]
 
@@ -69,13 +91,13 @@ def nodes(density: Density, size: int, least_share: float = LEAST_SHARE) -> Arra
     places = np.unique(np.concatenate([density.quantile(shares), spaced, breaks]))
     lowest = max(density.low, LEAST_TYPE * density.high)
     inside = places[(places > lowest) & (places < density.high)]
-    kept = [density.low]
+    ends = [density.low]
     reached, below = 0.0, density.cdf(inside).tolist()
     for theta, share in zip(inside.tolist(), below, strict=True):
         if reached + least_share <= share <= 1.0 - least_share:
-            kept.append(theta)
+            ends.append(theta)
             reached = share
-    return np.array([*kept, density.high])
+    return np.array([*ends, density.high])
 
 
 def minorant(density: Density, size: int = NODES) -> Costs:
@@ -86,7 +108,7 @@ def minorant(density: Density, size: int = NODES) -> Costs:
 
     Examples
     --------
-    >>> from mechdesign.families.contract.densities import density_of
+    >>> from mechdesign.families.contract.population import density_of
     >>> costs = minorant(density_of({"name": "uniform", "low": 5.0, "high": 15.0}), 400)
     >>> round(float(costs.weights @ costs.prices), 6)  # R(1) = high
     15.0
@@ -149,7 +171,7 @@ def ironed_virtual_cost(density: Density, theta: Array, size: int = NODES) -> Ar
 
     Examples
     --------
-    >>> from mechdesign.families.contract.densities import density_of
+    >>> from mechdesign.families.contract.population import density_of
     >>> uniform = density_of({"name": "uniform", "low": 5.0, "high": 15.0})
     >>> ironed_virtual_cost(uniform, np.array([5.0, 10.0, 15.0]))
     array([ 5., 15., 25.])
@@ -296,8 +318,10 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     def population(self, upper: Array) -> Population:
         """Return the shares of users between neighbouring types, each counted at its upper end."""
         shares = np.diff(self.types.cdf(upper), prepend=0.0)
-        kept = shares > 0
-        return Population(upper[kept], shares[kept], np.full(int(kept.sum()), self.participation_cost))
+        positive = shares > 0
+        return Population(
+            upper[positive], shares[positive], np.full(int(positive.sum()), self.participation_cost)
+        )
 
     # Judging candidates
 
@@ -358,3 +382,150 @@ def figures(problem: PrivacyContractContinuous, solution: Solution[Any]) -> list
     types, epsilon, payment = (np.asarray(solution.variables[name], dtype=np.float64) for name in names)
     items = np.unique(np.column_stack([epsilon, payment])[epsilon > 0], axis=0)
     return menu_figures(items, types, epsilon, payment) if len(items) else []
+
+
+ROOM = 1.0 - 2.0**-48
+"""The part of the budget that is spent, so that it is also kept after multiplying by a number of users."""
+
+
+def continuum_in_closed_form(problem: PrivacyContractContinuous) -> Outcome:
+    """Evaluate the formula at the middle quantile of each cell and scale it to the budget."""
+    people = problem.population(nodes(problem.types, problem.cells)[1:])
+    middles = problem.types.quantile(np.cumsum(people.counts) - 0.5 * people.counts)
+    prices = np.maximum.accumulate(problem.ironed_virtual_cost(middles))
+    if too_small(problem):
+        return infeasible(problem)
+    own = Costs(people.counts, prices, 1.0)
+    left = problem.budget - problem.participation_cost
+    best_epsilon = best_within_budget(own, problem.noise_model, left, problem.limits).epsilon
+    # The menu's own cost, cell by cell, differs a little from the formula's; scale epsilon to the budget.
+    increments = np.diff(np.cumsum(people.counts) * people.types, prepend=0.0)
+    scale = left / math.fsum(increments * best_epsilon)
+    return posted_outcome(
+        problem,
+        people,
+        best_epsilon * scale,
+        "closed form" if problem.noise_model is LAPLACE else "root of the budget",
+    )
+
+
+def posted_outcome(
+    problem: PrivacyContractContinuous, people: Population, epsilon: Array, solver: str
+) -> Outcome:
+    """Post the menu exactly and prove the bound for the continuum."""
+    limits = problem.limits
+    rules = Rules(people.types, people.counts, people.cost, low=limits.low, high=limits.high)
+    posted = post_within_budget(rules, epsilon, problem.budget * ROOM)
+    if posted is None:
+        return infeasible(problem)
+    bound = continuum_bound(problem)
+    value = math.fsum(people.counts * problem.noise_model.loss(posted.epsilon))
+    return Outcome(
+        status="optimal" if value - bound <= problem.optimal_within * value else "feasible",
+        variables={"types": people.types, "epsilon": posted.epsilon, "payment": posted.payment},
+        bound=bound,
+        bound_source="a convex curve below q theta(q), Lagrangian dual",
+        solver=solver,
+    )
+
+
+def continuum_bound(problem: PrivacyContractContinuous) -> float:
+    """Return a lower bound of the error of any menu for the continuum.
+
+    Where the curve ends below R(1) = high, the rest is a jump that at least the floor of epsilon pays for.
+    """
+    curve = minorant(problem.types)
+    jump = max(0.0, problem.types.high * (1.0 - 1e-9) - math.fsum(curve.weights * curve.prices))
+    left = problem.budget - problem.participation_cost - problem.limits.low * jump
+    multiplier = best_within_budget(curve, problem.noise_model, left, problem.limits).multiplier
+    bound = least_error(curve, problem.noise_model, left, problem.limits, multiplier)
+    free = max(0.0, 1.0 - math.fsum(curve.weights) - 1e-9)  # users that the curve counts as costing nothing
+    return bound + free * float(problem.noise_model.loss(np.array([problem.limits.high]))[0])
+
+
+def too_small(problem: PrivacyContractContinuous) -> bool:
+    """Whether the budget cannot pay for participation and the floor of epsilon."""
+    floor = problem.limits.low * problem.types.high
+    left = problem.budget * ROOM - problem.participation_cost
+    return left <= 0 or left < floor
+
+
+def infeasible(problem: PrivacyContractContinuous) -> Outcome:
+    """Return an infeasible outcome with the budget that would be enough."""
+    top = np.array([problem.types.high])
+    cost = np.array([problem.participation_cost])
+    floor = problem.limits.low
+    if floor > 0:
+        least = float(post(Rules(top, np.ones(1), cost), np.full(1, floor)).total) / ROOM
+        text = (
+            f"budget: {problem.budget:g} per user does not pay for epsilon >= {floor:g}; the "
+            f"least budget that does is {least!r}"
+        )
+    else:
+        least = problem.participation_cost
+        text = (
+            f"budget: {problem.budget:g} per user is used up by the participation cost; it "
+            f"must exceed {least!r}"
+        )
+    return Outcome("infeasible", message=text, notes={"least_budget": least})
+
+
+def finite_problem(problem: PrivacyContractContinuous, cells: int) -> PrivacyContract:
+    """Return the finite problem in which every user of a cell has the type of its upper end.
+
+    Its menus are feasible for the continuum, so its optimum is an upper bound; it falls to the continuum's
+    as the cells shrink.
+    """
+    people = problem.population(nodes(problem.types, cells)[1:])
+    return PrivacyContract(
+        types=people.types,
+        counts=people.counts,
+        budget=problem.budget,
+        noise=problem.noise,
+        epsilon_min=problem.epsilon_min,
+        epsilon_max=problem.epsilon_max,
+        participation_cost=problem.participation_cost,
+    )
+
+
+def solve_discretized(
+    problem: PrivacyContractContinuous, cells: int | None = None, method_for_finite: str | None = None
+) -> Outcome:
+    """Solve the finite problem.
+
+    Parameters
+    ----------
+    cells : int, optional
+        ``problem.cells`` by default.
+    method_for_finite : str, optional
+        Method for the finite problem; by default the reduced conic program for up to 300 cells, then the
+        closed form.
+    """
+    size = problem.cells if cells is None else cells
+    if too_small(problem):
+        return infeasible(problem)
+    finite = finite_problem(problem, size)
+    chosen = method_for_finite or (
+        "reduced-program" if size <= MAX_CONIC and isinstance(problem.noise, str) else "closed-form"
+    )
+    answer = solve(finite, chosen)
+    if not answer.found:
+        return Outcome(answer.status, message=answer.message, notes=answer.notes)
+    return posted_outcome(
+        problem,
+        finite.population,
+        np.asarray(answer.variables["epsilon"]),
+        f"{chosen} on {counted(size, 'type')}: {answer.solver}",
+    )
+
+
+MAX_CONIC = 300
+
+
+METHODS = (
+    Method("closed-form", PrivacyContractContinuous, "analytic",
+           "ironed virtual cost theta + H/h (section 4.4 with its signs corrected)",
+           continuum_in_closed_form),
+    Method("discretized", PrivacyContractContinuous, "numeric",
+           "finite problem on a grid of types; converges from above", solve_discretized),
+)  # fmt: skip

@@ -1,7 +1,5 @@
 """The problem ``deployed-frequencies``: a system's reports, and the best ones at the same exact epsilon.
 
-The methods of ``deployed-frequencies``, and a system next to the optimum at its exact epsilon, in numbers.
-
 The methods are the optimum and the system as it runs. ``quantities`` are the numbers that claims may name,
 among them the epsilon of several reports of one value.
 """
@@ -164,7 +162,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
 SOURCE = "the information of a private channel being a mixture over subset sizes"
 
 
-def optimum(problem: DeployedFrequencies) -> Outcome:
+def best_subsets(problem: DeployedFrequencies) -> Outcome:
     """Return subset selection of the best size at the system's epsilon, which attains the bound."""
     size = best_size(problem.categories, problem.exact_epsilon)
     return Outcome(
@@ -176,7 +174,7 @@ def optimum(problem: DeployedFrequencies) -> Outcome:
     )
 
 
-def as_deployed(problem: DeployedFrequencies) -> Outcome:
+def system_in_use(problem: DeployedFrequencies) -> Outcome:
     """Return the system itself with the bound for all reports of its epsilon."""
     bound = problem.lower_bound()
     return Outcome(
@@ -191,9 +189,9 @@ def as_deployed(problem: DeployedFrequencies) -> Outcome:
 
 METHODS = (
     Method("subset-selection", DeployedFrequencies, "analytic",
-           "subset selection of the best size at the exact epsilon of the system", optimum),
+           "subset selection of the best size at the exact epsilon of the system", best_subsets),
     Method("as-deployed", DeployedFrequencies, "heuristic",
-           "the system with its public parameters", as_deployed),
+           "the system with its public parameters", system_in_use),
 )  # fmt: skip
 
 

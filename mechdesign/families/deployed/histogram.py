@@ -19,9 +19,8 @@ of the curve through the values of h on a grid of E. A chord of a convex functio
 Lower bound. Others who all hold the user's coordinate: two counts of flips, Bin(n, p) each, against one user
 less and a bit that is flipped with 1 - p.
 
-The methods of ``deployed-histogram``: the least noise that is proven, and the stated noise.
-
-``quantities`` compares both with the noise that an attack refutes.
+The methods are the least noise that is proven, and the stated noise. ``quantities`` compares both with the
+noise that an attack refutes.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import frozen_problem, real, whole
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.exact.binomials import UNIT, binomial_window
 
 Doubles = NDArray[np.float64]
 
@@ -278,7 +277,7 @@ def _least_refuted(problem: DeployedHistogram) -> float | None:
     return high
 
 
-def as_deployed(problem: DeployedHistogram) -> Outcome:
+def stated_noise(problem: DeployedHistogram) -> Outcome:
     """Return the stated local epsilon."""
     refuted = _least_refuted(problem)
     return Outcome(
@@ -299,7 +298,7 @@ METHODS = (
     Method("all-data", DeployedHistogram, "numeric",
            "a dominating pair over all data of the others; a bound by attack", all_data),
     Method("as-deployed", DeployedHistogram, "heuristic",
-           "the local epsilon that a system states", as_deployed, not_stated),
+           "the local epsilon that a system states", stated_noise, not_stated),
 )  # fmt: skip
 
 

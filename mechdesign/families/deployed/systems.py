@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import in_range, integer
-from mechdesign.exact.decimals import exact_number
+from mechdesign.core.validation import exact_number, in_range, integer
 from mechdesign.exact.numbers import plain, text_of
 from mechdesign.foreign.rappor import Rappor
 

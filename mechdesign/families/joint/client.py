@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +23,7 @@ from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MethodError, ModelFileError, unread
 from mechdesign.core.text import counted
-from mechdesign.exact.draw.packed import Packed, as_texts
+from mechdesign.exact.bits import Packed, as_texts
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import Rng
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
@@ -202,24 +203,24 @@ class PermanentResponse:
     mechanism : JointResponse
     bits : (n, bytes) array of uint8
         Packed.
-    made : int
-        Reports that were made.
+    report_count : int
+        Number of reports so far.
 
     Examples
     --------
     >>> from mechdesign.families.joint import JointResponse
     >>> mechanism = JointResponse.of([2, 3], 4.1, redraw=0.5, keep=0.75, add=0.25, reports_per_user=3)
     >>> client = mechanism.remember([[1, 2]], rng=1)
-    >>> client.report(rng=1).shape, client.made
+    >>> client.report(rng=1).shape, client.report_count
     ((1, 1), 1)
     """
 
-    def __init__(self, mechanism: JointResponse, bits: Packed, made: int = 0) -> None:
-        self.mechanism, self.bits, self.made = mechanism, bits, made
+    def __init__(self, mechanism: JointResponse, bits: Packed, report_count: int = 0) -> None:
+        self.mechanism, self.bits, self.report_count = mechanism, bits, report_count
         self.path: Path | None = None
 
     def __repr__(self) -> str:
-        reports = counted(self.made, "report")
+        reports = counted(self.report_count, "report")
         return (
             f"PermanentResponse({counted(len(self.bits), 'client')}, {reports} made, of {self.mechanism!r})"
         )
@@ -236,9 +237,15 @@ class PermanentResponse:
         self.__copy__()
 
     @property
+    def made(self) -> int:
+        """The former name of ``report_count``."""
+        warnings.warn("made is called report_count now", DeprecationWarning, stacklevel=2)
+        return self.report_count
+
+    @property
     def left(self) -> int | None:
         """Number of further reports that the guarantee allows; None for any number."""
-        return max(0, self.mechanism.reports_per_user - self.made) if self.mechanism.limited else None
+        return max(0, self.mechanism.reports_per_user - self.report_count) if self.mechanism.limited else None
 
     def report(self, rng: Rng = None) -> NDArray[np.uint8]:
         """Return the next report as packed bits, shape (n, bytes).
@@ -252,14 +259,14 @@ class PermanentResponse:
         """
         source = self.mechanism._report_source(rng)
         if self.path is None:
-            require_left(self.mechanism, self.made)
-            self.made += 1
+            require_left(self.mechanism, self.report_count)
+            self.report_count += 1
         else:
             with one_at_a_time(self.path, ModelFileError):
-                self.made = self._made_in(self.path)
-                require_left(self.mechanism, self.made, f"{self.path}: reports")
-                self._write(self.path, self.made + 1)
-                self.made += 1
+                self.report_count = self._count_in(self.path)
+                require_left(self.mechanism, self.report_count, f"{self.path}: reports")
+                self._write(self.path, self.report_count + 1)
+                self.report_count += 1
         return self.mechanism.draw_reports(self.bits, source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -279,24 +286,24 @@ class PermanentResponse:
         else:
             with one_at_a_time(place, ModelFileError):
                 if place.exists():
-                    self.made = max(self.made, self._made_in(place))
-                self._write(place, self.made)
+                    self.report_count = max(self.report_count, self._count_in(place))
+                self._write(place, self.report_count)
         self.path = place
 
     def _move(self, old: Path, new: Path) -> None:
         """Close one file and open another; at no moment, not even after a crash, are both open."""
         first, second = sorted((old, new))
         with one_at_a_time(first, ModelFileError), one_at_a_time(second, ModelFileError):
-            self.made = self._made_in(old)
+            self.report_count = self._count_in(old)
             if new.exists():
                 there = self._document(self.mechanism, new)
                 if there["bits"] != as_texts(self.bits).tolist():
                     raise DataError(new, "holds another permanent response", "choose another path")
                 if not there.get(MOVED) and not there.get(COMING):  # a copy by hand: both were reported from
-                    self.made += there["made"]
-            self._write(new, self.made, {COMING: str(old)})
-            self._write(old, self.made, {MOVED: str(new)})
-            self._write(new, self.made)
+                    self.report_count += there["made"]
+            self._write(new, self.report_count, {COMING: str(old)})
+            self._write(old, self.report_count, {MOVED: str(new)})
+            self._write(new, self.report_count)
 
     def _write(self, path: Path, count: int, mark: Mapping[str, str] | None = None) -> None:
         document = {
@@ -308,12 +315,12 @@ class PermanentResponse:
         }
         write_kept(path, document)
 
-    def _made_in(self, path: Path) -> int:
+    def _count_in(self, path: Path) -> int:
         """Return the count in the file, which has to hold this very permanent response."""
         there = type(self).load(self.mechanism, path)
         if not np.array_equal(there.bits, self.bits):
             raise DataError(path, "holds another permanent response", "load that, or choose another path")
-        return there.made
+        return there.report_count
 
     @classmethod
     def load(cls, mechanism: JointResponse, path: str | os.PathLike[str]) -> Self:
@@ -328,8 +335,8 @@ class PermanentResponse:
         document = cls._document(mechanism, path)
         if document.get(MOVED):
             raise DataError(path, f"was moved to {document[MOVED]}", "load that")
-        if document.get(COMING) and cls._is_open(mechanism, document[COMING]):
-            origin = document[COMING]
+        origin = document.get(COMING)
+        if origin and os.path.exists(origin) and not cls._document(mechanism, origin).get(MOVED):
             raise DataError(path, "its move was interrupted", f"load {origin} and save it here again")
         response = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
         response.path = Path(path)
@@ -342,8 +349,3 @@ class PermanentResponse:
         if not isinstance(texts, list) or not texts:
             raise ModelFileError(path, DAMAGED)
         return document
-
-    @classmethod
-    def _is_open(cls, mechanism: JointResponse, origin: str) -> bool:
-        """Whether the file that a move left is there and still the home."""
-        return os.path.exists(origin) and not cls._document(mechanism, origin).get(MOVED)

@@ -1,4 +1,4 @@
-"""The problem ``joint-collection``: how much noise to keep, and how much to draw again for every report.
+"""The problem ``joint-collection``, with its methods: permanent noise, and noise of every report.
 
 **Variance and privacy of one bit, in coordinates where both are monotone.**
 With h = redraw/2, q = keep, p = add, x = p/q and y = (1-q)/(1-p), so that p = x (1-y)/(1-xy) and
@@ -9,8 +9,6 @@ q = (1-y)/(1-xy), R reports of a bit have
 
 V rises in h, x and y, the privacy loss falls in each of them: so the best h for given x and y is the least
 one that keeps the promises, and it solves a quadratic equation.
-
-The methods of ``joint-collection``: a closed form, else branch and bound.
 
 **Closed form, where all noise is drawn again: a single report, or promises that R single ones already keep.**
 Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of
@@ -259,7 +257,6 @@ class JointCollection(Problem[JointResponse]):
         return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the exact privacy of what would run, and its optimality."""
         mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self.deployed(mechanism)))
 

@@ -1,6 +1,6 @@
-"""The problem ``joint-distribution``: the most likely joint distribution, given one-hot reports.
+"""The problem ``joint-distribution``: the most likely joint distribution, given one-hot reports; its methods.
 
-The methods of ``joint-distribution``: the first one that applies is the default.
+The first method that applies is the default.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mechdesign.families.joint.one_hot import (
     GENERATORS,
     Codes,
     FileReports,
-    Packed_one_hot as Packed,
+    PackedBits as Packed,
     SimulatedReports,
     bits_of,
     grouped,
@@ -54,8 +54,7 @@ from mechdesign.families.joint.penalized import (
     relative_entropy,
 )
 from mechdesign.families.joint.response import channel
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 
 Array = NDArray[np.float64]
 
@@ -121,26 +120,26 @@ def _counts(problem: JointDistribution, field: str, value: Any) -> Any:
     return counts
 
 
-def _reports(problem: JointDistribution, field: str, given: Any) -> FileReports | SimulatedReports:
+def _reports(problem: JointDistribution, field: str, entry: Any) -> FileReports | SimulatedReports:
     if problem.patterns is not None:
         raise ParameterError(EITHER)
-    if isinstance(given, Mapping):
-        name = str(given.get("name"))
+    if isinstance(entry, Mapping):
+        name = str(entry.get("name"))
         if name not in GENERATORS:
             raise UnknownNameError(field, f"no generator '{name}'", suggestion(name, GENERATORS))
-        arguments = {word: value for word, value in given.items() if word != "name"}
-        given = call_named(f"{field}: generator '{name}'", GENERATORS[name], arguments)
-    if not isinstance(given, (FileReports, SimulatedReports)):
+        arguments = {word: value for word, value in entry.items() if word != "name"}
+        entry = call_named(f"{field}: generator '{name}'", GENERATORS[name], arguments)
+    if not isinstance(entry, (FileReports, SimulatedReports)):
         raise ParameterError(field, "expected a table with a name, 'file' or 'simulated'")
     cells = math.prod(problem.attributes)
-    shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
+    shares = entry.distribution if isinstance(entry, SimulatedReports) else "no shares"
     if not isinstance(shares, str) and len(shares) != cells:
         raise ParameterError(
             field,
             f"distribution has {counted(len(shares), 'number')} for {cells} joint cells",
             "give one each",
         )
-    return given
+    return entry
 
 
 def _penalty(field: str, value: Any) -> float:
@@ -276,7 +275,7 @@ class JointDistribution(Problem[Mechanism]):
             raise ParameterError(EITHER)
         if self.patterns is None and self.counts is not None:
             raise ParameterError("counts", "belong to patterns", "omit them with reports")
-        self._require_room()
+        Likelihood.require_room(self.attributes, len(self.different[0]))
         self._require_plausible()
 
     # The reports
@@ -339,9 +338,6 @@ class JointDistribution(Problem[Mechanism]):
             start += size
         return product
 
-    def _require_room(self) -> None:
-        Likelihood.require_room(self.attributes, len(self.different[0]))
-
     def _require_plausible(self) -> None:
         """Refuse reports in which the values of an attribute do not add up to one per user."""
         own, other = self.shares
@@ -365,7 +361,6 @@ class JointDistribution(Problem[Mechanism]):
         return np.asarray(variables["distribution"], dtype=np.float64).ravel()
 
     def why_no_mechanism(self) -> str:
-        """Return why the result is not a mechanism, and its use."""
         return (
             "it estimates from reports that were collected: build a joint-collection model, and use estimate "
             "on its reports"
@@ -399,7 +394,6 @@ class JointDistribution(Problem[Mechanism]):
         return judged_penalized(self.model, self._distribution(variables), self.shares_drawn_to, self.penalty)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return that it is a distribution, and the distance from the optimum it can be, whoever found it."""
         residuals = self.residuals(solution.variables)
         if self.penalty:
             near = self.judge_penalized(solution.variables)
@@ -511,16 +505,12 @@ WORK = 4e9
 def expectation_maximization(problem: JointDistribution) -> Outcome:
     """Climb until the gap is small; ``feasible`` where the steps do not suffice."""
     model = problem.model
-    steps = max(1, min(MOST_STEPS, int(WORK / _work(problem))))
+    tables = model.cells * (len(model.first) + len(model.second))
+    work = tables + len(model.counts) * model.second.shape[1]
+    steps = max(1, min(MOST_STEPS, int(WORK / work)))
     start = np.full(model.cells, 1.0 / model.cells)
     distribution, taken, _ = climb(model, start, steps, gap=GAP / 2.0)
     return outcome(problem, distribution, "expectation maximisation", {"steps": taken})
-
-
-def _work(problem: JointDistribution) -> float:
-    model = problem.model
-    tables = model.cells * (len(model.first) + len(model.second))
-    return float(tables + len(model.counts) * model.second.shape[1])
 
 
 NEAR = 1e-4

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cross_table import CrossTable
+from mechdesign.collect.estimate import CrossTable
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.errors import EstimationError, ParameterError
-from mechdesign.core.text import counted, json_object, table
+from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer, one_of
 from mechdesign.data.frames import Columns, tidy_columns
-from mechdesign.exact.texts import to_error
 from mechdesign.families.joint.likelihood import (
     EffectMoments,
     Likelihood,
@@ -32,7 +31,7 @@ from mechdesign.families.joint.likelihood import (
 from mechdesign.families.joint.limits import BitMoments, ShareLimits
 from mechdesign.families.joint.one_hot import (
     Codes,
-    Packed_one_hot as Packed,
+    PackedBits as Packed,
     bits_of,
     conditionals,
     titles,
@@ -120,7 +119,6 @@ class JointTable(CrossTable):
 
     @property
     def title(self) -> str:
-        """Name of the shares in the table."""
         head = " x ".join(self.attributes)
         return head if not self.given else f"{head} given {' x '.join(self.given)}"
 
@@ -166,7 +164,8 @@ class JointTable(CrossTable):
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
         head = f"{self.title}: {counted(self.users, 'report')}, {self._proof()}"
         notes = "".join(f"\nnote: {note}" for note in self.notes)
-        return f"{head}{self._unique()}\n{table(header, rows)}{more}{notes}"
+        other = "\nother joint distributions are as likely: the reports do not distinguish all cells"
+        return f"{head}{other if self.unique is False else ''}\n{table(header, rows)}{more}{notes}"
 
     def _proof(self) -> str:
         if self.penalty is None or self.distance is None:
@@ -174,11 +173,6 @@ class JointTable(CrossTable):
         towards = {"uniform": "even shares", "product": "independence"}[self.penalty[1]]
         near = f"within {self.distance:.0e} of the exact one"
         return f"penalty {self.penalty[0]:g} towards {towards}, {near}"
-
-    def _unique(self) -> str:
-        if self.unique is not False:
-            return ""
-        return "\nother joint distributions are as likely: the reports do not distinguish all cells"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -249,7 +243,7 @@ class JointEstimate(CrossTable):
     counts : (n,) array
         Users who sent each.
     population : bool
-        Whether the wanted shares are those of the population the users were drawn from.
+        Whether the requested shares are those of the population the users were drawn from.
     view : sequence of int, optional
         The attributes; all by default.
     linked : int
@@ -489,21 +483,21 @@ class JointEstimate(CrossTable):
         return ordered
 
     def _unbiased(
-        self, inner: tuple[int, ...], condition: tuple[int, ...] = ()
+        self, inner: tuple[int, ...], outer: tuple[int, ...] = ()
     ) -> tuple[Array, Array, ShareLimits | None]:
         """Return the unbiased shares, their standard errors and limits; NaN where a condition is too rare."""
-        places = (*inner, *condition)
+        places = (*inner, *outer)
         shape = self.mechanism.attributes.shape(places)
         if np.prod(shape, dtype=float) > MOST_PRODUCTS:
             return np.full(shape, np.nan), np.full(shape, np.nan), None
         value, base, usable = self._shares(places), np.ones(shape), np.ones(shape, dtype=np.bool_)
-        if condition:
-            below = self._shares(condition)
-            limits = self._limits(condition, below, np.ones_like(below), 0)
+        if outer:
+            below = self._shares(outer)
+            limits = self._limits(outer, below, np.ones_like(below), 0)
             usable = np.broadcast_to(below > RARE * limits.standard_error(), shape)
             base = np.where(usable, below, 1.0)
         share = np.where(usable, value / base, 0.0)
-        limits = self._limits(places, share, base, len(condition))
+        limits = self._limits(places, share, base, len(outer))
         estimates = np.where(usable, share, np.nan), np.where(usable, limits.standard_error(), np.nan)
         return *estimates, limits
 
@@ -512,10 +506,10 @@ class JointEstimate(CrossTable):
         bits = self._ones(places) / self.linked
         return unbiased(bits, self.counts, self.mechanism.attributes.shape(places), own, other)
 
-    def _limits(self, places: tuple[int, ...], value: Array, base: Array, conditions: int) -> ShareLimits:
+    def _limits(self, places: tuple[int, ...], value: Array, base: Array, outer_count: int) -> ShareLimits:
         bits = [self._bit_moments[size] for size in self.mechanism.attributes.shape(places)]
         estimated = self._summed(self.value[None], places)[0]
-        return ShareLimits.of(value, base, estimated, conditions, bits, self.users, self.population)
+        return ShareLimits.of(value, base, estimated, outer_count, bits, self.users, self.population)
 
     @cached_property
     def _bit_moments(self) -> dict[int, BitMoments]:
@@ -535,17 +529,17 @@ class JointEstimate(CrossTable):
     def _table(
         self,
         inner: tuple[int, ...],
-        condition: tuple[int, ...],
+        outer: tuple[int, ...],
         value: Array,
         resampled: Array | None,
     ) -> JointTable:
-        shares, error, limits = self._unbiased(inner, condition)
+        shares, error, limits = self._unbiased(inner, outer)
         names, labels = titles(self.mechanism.attributes), self.mechanism.attributes.labels
         spread = None if resampled is None else resampled.std(axis=0, ddof=1)
         return JointTable(
             tuple(names[place] for place in inner),
-            tuple(names[place] for place in condition),
-            tuple(tuple(labels[place].shown()) for place in (*inner, *condition)),
+            tuple(names[place] for place in outer),
+            tuple(tuple(labels[place].shown()) for place in (*inner, *outer)),
             value,
             spread,
             shares,
@@ -577,7 +571,6 @@ class JointEstimate(CrossTable):
         return self.marginal(self.view).interval(level)
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the joint distribution as columns, a row for each cell."""
         return self.marginal(self.view).tidy(level)
 
     def as_json(self) -> dict[str, Any]:

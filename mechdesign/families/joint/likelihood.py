@@ -1,4 +1,4 @@
-"""The likelihood of one-hot reports over all joint cells, and the effects that they estimate.
+"""The likelihood of one-hot reports over all joint cells, the effects that they estimate, and the maximum.
 
 **Two parts of the attributes.**
 A report T has a group of bits for every attribute. Up to a factor that no cell changes, its chance in the
@@ -14,8 +14,7 @@ Helmert's basis. A product of coordinates over attributes is an unbiased estimat
 joint table (:mod:`mechdesign.collect.attributes`), and its mean over users is had like the
 likelihood, from two parts of the attributes.
 
-The most likely joint distribution, with a proof of how far it can be from the maximum.
-
+**Maximum**, with a proof of how far a distribution can be from it.
 The mean log-likelihood is concave in the distribution P. With G(v) the mean likelihood ratio of cell v, the
 mean log-likelihood of any other distribution exceeds that of P by at most log max G (Jensen): so max G - 1 is
 the stopping rule. A solution has few cells above 0, some hundred of thousands. So each step is Newton's on a
@@ -39,7 +38,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import EffectTransform, contrasts
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.joint.one_hot import keys
-from mechdesign.solvers.elementary import nonnegative_quadratic
+from mechdesign.solvers.least_squares import nonnegative_quadratic
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.uint8]
@@ -427,8 +426,8 @@ def most_likely(
     Examples
     --------
     >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([60, 40]), [2], 0.75, 0.25)
-    >>> found = most_likely(model)
-    >>> found.distribution.round(4).tolist(), found.ratio - 1.0 < 1e-6
+    >>> best = most_likely(model)
+    >>> best.distribution.round(4).tolist(), best.ratio - 1.0 < 1e-6
     ([0.625, 0.375], True)
     """
     generator = np.random.default_rng(0) if rng is None else rng

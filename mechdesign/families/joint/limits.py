@@ -102,13 +102,13 @@ class ShareLimits(ScoreTestLimits):
         The unbiased shares of the conditions, of the same shape; 1 without conditions.
     likeliest : array
         The most likely distribution of the same attributes.
-    given : int
+    outer_count : int
         How many attributes are given.
     bits : sequence of BitMoments
         Those of each axis.
     users : int
     population : bool
-        Whether the wanted shares are those of the population the users were drawn from.
+        Whether the requested shares are those of the population the users were drawn from.
 
     Examples
     --------
@@ -133,14 +133,14 @@ class ShareLimits(ScoreTestLimits):
         value: Array,
         base: Array,
         likeliest: Array,
-        conditions: int,
+        outer_count: int,
         bits: Sequence[BitMoments],
         users: int,
         population: bool,
     ) -> ShareLimits:
         """Return the limits, with the moments of the three classes computed once."""
         smooth = (users * likeliest + 1.0 / likeliest.size) / (users + 1.0)
-        inner, axes = likeliest.ndim - conditions, tuple(range(likeliest.ndim))
+        inner, axes = likeliest.ndim - outer_count, tuple(range(likeliest.ndim))
         shape = (ORDERS + 1, ORDERS + 1, *likeliest.shape)
         both, alone, without = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         hit = [math.prod(float(each.true[order]) for each in bits[:inner]) for order in range(ORDERS + 1)]
@@ -153,7 +153,7 @@ class ShareLimits(ScoreTestLimits):
                 own = met[high]
                 both[high, low] = own * hit[low]
                 alone[high, low] = own * alone_low
-                if conditions:
+                if outer_count:
                     without[high, low] = _moments(among, axes[inner:], bits, high) - own * among
         return cls(value, base, users, population, both, alone, without, np.asarray(mass))
 
@@ -164,7 +164,6 @@ class ShareLimits(ScoreTestLimits):
         return errors
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         cumulants = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         second, third, fourth = (
             cumulant / self.base ** (2 + order) for order, cumulant in enumerate(cumulants)

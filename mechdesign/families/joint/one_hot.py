@@ -1,4 +1,4 @@
-"""One-hot reports as packed bits: their layout, and the unbiased estimates of joint cells from them.
+"""One-hot reports as packed bits: layout, sources, and the unbiased estimates of joint cells from them.
 
 **Unbiased products.**
 For a user's report T, t_j[b] = (T_j[b] - p*) / (q* - p*) has the mean 1 where the user's value is b, else 0.
@@ -12,7 +12,7 @@ every other: its mean over users estimates the share of the cell without bias, w
 distribution. A conditional share is the quotient of two of them. With s_1 and s_0 the variances of t for a
 true 1 and a true 0, the variances of u sum over the values of an attribute to (1 - 1/k) (s_1 + (k - 1) s_0).
 
-Where the reports of ``joint-distribution`` come from: patterns with counts, a file, or simulated users.
+Reports of ``joint-distribution`` are patterns with counts, a file, or those of simulated users.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, probability_vector
-from mechdesign.exact.draw.packed import Packed, read_sets
+from mechdesign.exact.bits import Packed, read_sets
 from mechdesign.work.files import read_text
 
-Packed_one_hot = NDArray[np.uint8]
+PackedBits = NDArray[np.uint8]
 Bits = NDArray[np.uint8]
 Codes = NDArray[np.int64]
 
@@ -52,7 +52,7 @@ def titles(attributes: Attributes) -> list[str]:
     return text if attributes.names is not None else [f"attribute {number}" for number in text]
 
 
-def one_hot(codes: Codes, sizes: Sequence[int]) -> Packed_one_hot:
+def one_hot(codes: Codes, sizes: Sequence[int]) -> PackedBits:
     """Return the bits of values, one group an attribute, packed.
 
     Examples
@@ -68,7 +68,7 @@ def one_hot(codes: Codes, sizes: Sequence[int]) -> Packed_one_hot:
     return np.packbits(bits, axis=1)
 
 
-def grouped(packed: Packed_one_hot, counts: Codes) -> tuple[Packed_one_hot, Codes]:
+def grouped(packed: PackedBits, counts: Codes) -> tuple[PackedBits, Codes]:
     """Return the different rows and the sums of their counts.
 
     Examples
@@ -87,7 +87,7 @@ def grouped(packed: Packed_one_hot, counts: Codes) -> tuple[Packed_one_hot, Code
     return ordered[starts], np.add.reduceat(counts[order], starts)
 
 
-def keys(packed: Packed_one_hot) -> NDArray[Any]:
+def keys(packed: PackedBits) -> NDArray[Any]:
     """Return a key for every row that is equal for equal rows: a number where it has at most 64 bits."""
     rows, width = packed.shape
     if width > 8:
@@ -97,7 +97,7 @@ def keys(packed: Packed_one_hot) -> NDArray[Any]:
     return filled.view(np.uint64).ravel()
 
 
-def bits_of(packed: Packed_one_hot, sizes: Sequence[int], view: Sequence[int]) -> Bits:
+def bits_of(packed: PackedBits, sizes: Sequence[int], view: Sequence[int]) -> Bits:
     """Return the bits of some attributes, group after group, one row a report.
 
     Examples
@@ -114,7 +114,7 @@ def bits_of(packed: Packed_one_hot, sizes: Sequence[int], view: Sequence[int]) -
 
 Array = NDArray[np.float64]
 
-BLOCK = 1 << 21
+NUMBERS_AT_ONCE = 1 << 21
 """Numbers of a block of products."""
 
 
@@ -149,7 +149,7 @@ def unbiased(bits: Bits | Array, counts: Codes, sizes: Sequence[int], own: float
     array([1., 0.])
     """
     cells, users = math.prod(sizes), int(counts.sum())
-    mean, step = np.zeros(cells), max(1, BLOCK // cells)
+    mean, step = np.zeros(cells), max(1, NUMBERS_AT_ONCE // cells)
     for start in range(0, len(bits), step):
         rows = products(bits[start : start + step], sizes, own, other)
         mean += counts[start : start + step] / users @ rows
@@ -212,7 +212,7 @@ def joint_spread(own: float, other: float, sizes: Sequence[int]) -> float:
 
 LARGEST_FILE = 1 << 28
 MOST_USERS = 1 << 24
-DISTRIBUTION_REPORTS_BLOCK = 1 << 17
+USERS_AT_ONCE = 1 << 17
 CLASSES = 6
 """Latent classes of the distribution ``mixture``."""
 
@@ -293,8 +293,8 @@ class SimulatedReports:
         """Return the different reports and how many users sent each."""
         rng, values = np.random.default_rng([1, self.seed]), self.values(sizes)
         parts = []
-        for start in range(0, self.users, DISTRIBUTION_REPORTS_BLOCK):
-            block = values[start : start + DISTRIBUTION_REPORTS_BLOCK]
+        for start in range(0, self.users, USERS_AT_ONCE):
+            block = values[start : start + USERS_AT_ONCE]
             groups = [
                 rng.random((len(block), size), dtype=np.float32)
                 < np.where(np.arange(size) == block[:, place, None], own, other)

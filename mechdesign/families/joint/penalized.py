@@ -40,7 +40,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.joint.likelihood import EffectMoments, Likelihood
-from mechdesign.solvers.firstorder import entropic_least_squares
+from mechdesign.solvers.least_squares import entropic_least_squares
 
 Array = NDArray[np.float64]
 
@@ -225,8 +225,8 @@ def penalized_likelihood(
     Examples
     --------
     >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([60, 40]), [2], 0.75, 0.25)
-    >>> found = penalized_likelihood(model, np.full(2, 0.5), 1e-6, distance=1e-5)
-    >>> found.distribution.round(4).tolist(), found.gap < 1e-8  # lambda to 0: most likely
+    >>> fit = penalized_likelihood(model, np.full(2, 0.5), 1e-6, distance=1e-5)
+    >>> fit.distribution.round(4).tolist(), fit.gap < 1e-8  # lambda to 0: most likely
     ([0.625, 0.375], True)
     """
     known = EffectMoments(model) if moments is None else moments

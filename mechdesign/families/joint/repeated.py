@@ -21,14 +21,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import PrivacyFinding
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
-from mechdesign.families.joint.one_hot import Codes, Packed_one_hot as Packed, grouped
+from mechdesign.families.joint.one_hot import Codes, PackedBits as Packed, grouped
 
 MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""
@@ -123,11 +122,9 @@ class RepeatedAudit(PrivacyFinding):
 
     @property
     def holds(self) -> bool:
-        """Whether both promises are kept."""
         return self.proof.holds and (self.single is None or self.single.holds)
 
     def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
         certificate = super().certificate()
         if self.single is None or self.single.holds:
             return certificate
@@ -250,8 +247,8 @@ def sequence_chances(weights: RepeatedBits, reports: int) -> Array:
     """
     flip, keep, add = (weight / weights.total for weight in (weights.flip, weights.keep, weights.add))
     ones = np.arange(reports + 1)
-    ones_chance, added = (share**ones * (1.0 - share) ** (reports - ones) for share in (keep, add))
-    return np.stack([(1.0 - flip) * ones_chance + flip * added, flip * ones_chance + (1.0 - flip) * added])
+    true_chance, added = (share**ones * (1.0 - share) ** (reports - ones) for share in (keep, add))
+    return np.stack([(1.0 - flip) * true_chance + flip * added, flip * true_chance + (1.0 - flip) * added])
 
 
 def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) -> tuple[Packed, Codes]:

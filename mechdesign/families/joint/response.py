@@ -23,12 +23,12 @@ from mechdesign.collect.recipes import Answer, Recipe, plain_report, rng_alone, 
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
-from mechdesign.exact.draw.draws import bernoulli_words
-from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets, width
+from mechdesign.exact.bits import Packed, as_texts, padding, read_sets, width
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain, rational, text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.joint.client import PermanentResponse
@@ -60,7 +60,6 @@ class PatternCounts(Server["JointResponse"]):
         self._parts: list[tuple[Packed, Codes]] = []
 
     def _count(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
         packed = read_sets(reports, self.mechanism.bits)
         self._add(*grouped(packed, np.ones(len(packed), dtype=np.int64)))
 
@@ -312,7 +311,6 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     # Server
 
     def aggregator(self) -> PatternCounts:
-        """Return an empty counter of patterns; those of many servers can be merged."""
         return PatternCounts(self)
 
     @rng_alone
@@ -391,7 +389,6 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
         return joint_operations(self)
 
     # Certificates and file
@@ -403,7 +400,6 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of the weights' total."""
         return self.audit().certificate(), Certificate("normalization", True, True, {"total": f"2**{BITS}"})
 
     def _figures(self) -> str:
@@ -413,7 +409,6 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         return f"{counted(self.attributes.count, 'attribute')}, {chances}, epsilon={self.epsilon:g}{count}"
 
     def content(self) -> dict[str, Any]:
-        """Return attributes, promises and weights as plain values."""
         return {
             "attributes": self.attributes.as_json(),
             "epsilon": self.epsilon,
@@ -427,7 +422,6 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         own = ("total", "attributes", "reports")
         arguments = {name: value for name, value in content.items() if name not in own}

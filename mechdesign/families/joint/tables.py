@@ -27,10 +27,10 @@ from mechdesign.collect.collecting import (
     report_column,
     require_columns,
 )
-from mechdesign.collect.cross_table import AskedTables
+from mechdesign.collect.estimate import AskedTables
 from mechdesign.core.errors import DataError, ParameterError, named_option, option
 from mechdesign.core.tables import Block, Source
-from mechdesign.exact.draw.packed import Packed, as_texts, width
+from mechdesign.exact.bits import Packed, as_texts, width
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh
@@ -57,7 +57,7 @@ REFERENCE = Option("reference", "text", "the penalty draws towards uniform or pr
 class JointTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
-    found: tuple[JointTable, ...]
+    tables: tuple[JointTable, ...]
 
 
 def kept_mark(digest: str) -> str:

@@ -12,19 +12,19 @@ PROBLEMS: tuple[str, ...] = ("LocationNoise",)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.location.lattice import (
+    from mechdesign.families.location.lattice import PlanarLattice as PlanarLattice
+    from mechdesign.families.location.mechanism import (
+        LocationMechanism as LocationMechanism,
         PlanarLaplace as PlanarLaplace,
-        PlanarLattice as PlanarLattice,
         planar_quantile as planar_quantile,
     )
-    from mechdesign.families.location.mechanism import LocationMechanism as LocationMechanism
     from mechdesign.families.location.noise import LocationNoise as LocationNoise
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "mechanism": "LocationMechanism",
-            "lattice": "PlanarLaplace PlanarLattice planar_quantile",
+            "mechanism": "LocationMechanism PlanarLaplace planar_quantile",
+            "lattice": "PlanarLattice",
             "noise": "LocationNoise",
         },
     )

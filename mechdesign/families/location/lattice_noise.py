@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.location.mechanism import coefficients
+from mechdesign.families.location.location_audit import coefficients
 
 Index = NDArray[np.int64]
 Doubles = NDArray[np.float64]

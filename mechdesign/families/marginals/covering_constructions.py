@@ -78,8 +78,8 @@ def tables(points: int, order: int, block: int) -> tuple[SizeTable, ...]:
 
     Examples
     --------
-    >>> found = tables(16, 3, 4)
-    >>> found[3].size[16, 4], RULES[found[3].rule[16, 4]]
+    >>> sizes = tables(16, 3, 4)
+    >>> sizes[3].size[16, 4], RULES[sizes[3].rule[16, 4]]
     (np.float64(140.0), 'design')
     """
     shape = (points + BEYOND + 1, block + 1)
@@ -90,15 +90,16 @@ def tables(points: int, order: int, block: int) -> tuple[SizeTable, ...]:
         )
         fresh.size[:size] = 0.0
         done.append(fresh)
-        known = _kept_points(designs(size, points), points + BEYOND)
-        for row in range(size, points + BEYOND + 1):
-            _fill(done, row, known)
-        for row in range(points + BEYOND - 1, size - 1, -1):
+        most = points + BEYOND
+        counts = [_blocks_by_size(design)[: most + 1] for design in designs(size, points)]
+        for row in range(size, most + 1):
+            _fill(done, row, counts)
+        for row in range(most - 1, size - 1, -1):
             fresh.improve(row, fresh.size[row + 1], "fewer")
     return tuple(done)
 
 
-def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -> None:
+def _fill(done: list[SizeTable], points: int, design_counts: list[Counts]) -> None:
     """Fill one row of the last table; the rows above it and the other tables are there."""
     table = done[-1]
     order, block = table.order, table.size.shape[1] - 1
@@ -109,9 +110,9 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
         with np.errstate(divide="ignore"):
             table.improve(points, np.ceil(points / sizes), "parts")
         return
-    for number, part in known:
-        if len(part) > points:
-            table.improve(points, _induced(table.size, part[points], order), "design", number)
+    for number, block_counts in enumerate(design_counts):
+        if len(block_counts) > points:
+            table.improve(points, _induced(table.size, block_counts[points], order), "design", number)
     for groups in range(order + 1, points):
         table.improve(points, _grouped(table.size[groups], points, groups), "groups", groups)
     for first in range(1, points // 2 + 1):
@@ -125,11 +126,6 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
         doubled = np.full(block + 1, math.inf)
         doubled[4] = 2 * table.size[half, 4] + (half - 1) * (half // 2) ** 2
         table.improve(points, doubled, "double")
-
-
-def _kept_points(known: tuple[CoveringBlocks, ...], most: int) -> list[tuple[int, Counts]]:
-    """Return for each design (its number) how many blocks keep s of the first p points: row p, column s."""
-    return [(number, _blocks_by_size(design)[: most + 1]) for number, design in enumerate(known)]
 
 
 @cache
@@ -151,16 +147,16 @@ def members(design: CoveringBlocks) -> Bits:
     return design.make()
 
 
-def _induced(size: Counts, kept: Counts, order: int) -> Counts:
-    """Return the blocks for every block size, if blocks that kept too many points are covered in turn."""
-    parts = np.flatnonzero(kept)
+def _induced(size: Counts, block_counts: Counts, order: int) -> Counts:
+    """Return the blocks for every block size, if blocks with too many points are covered in turn."""
+    parts = np.flatnonzero(block_counts)
     parts = parts[parts >= order]
     if not np.isfinite(size[parts[parts < len(size)]][:, -1]).all() or parts[-1] >= len(size):
         return np.full(size.shape[1], math.inf)
     total = np.zeros(size.shape[1])
     for part in parts.tolist():
-        total[:part] += kept[part] * size[part, :part]
-        total[part:] += kept[part]
+        total[:part] += block_counts[part] * size[part, :part]
+        total[part:] += block_counts[part]
     return total
 
 

@@ -1,13 +1,11 @@
-"""The problem ``covering-design``: the fewest blocks that contain every small subset of points.
+"""The problem ``covering-design``: fewest blocks that hold every small subset of points; audit, bounds.
 
-With it stand the lower bounds on the number of blocks, C(d, k, l) for d points, order k, blocks of l: in
-integers, each proved on the family's page.
+The lower bounds on the number of blocks, C(d, k, l) for d points, order k, blocks of l, are in integers, each
+proved on the family's page.
 
-Exact check of a covering design: which subsets of points lie in no block.
-
-Every subset of ``order`` points has a rank, a whole number below C(points, order). The subsets of all blocks
-are ranked and marked, a bounded number at a time; what is left unmarked is uncovered. Nothing is sampled and
-nothing is rounded.
+The audit finds the subsets of points that lie in no block. Every subset of ``order`` points has a rank, a
+whole number below C(points, order). The subsets of all blocks are ranked and marked, a bounded number at a
+time; what is left unmarked is uncovered. Nothing is sampled and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -30,8 +28,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import TextInNotebooks
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int as whole_number, wholes
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Points
+from mechdesign.show.figure import Figure, Panel, Points
 
 Wholes = NDArray[np.int64]
 
@@ -54,7 +51,7 @@ class CoveringAudit(TextInNotebooks):
     blocks : int
         How many blocks there are.
     malformed : int
-        How many of them are not sets of the wanted number of points: repeated points, points out of range.
+        How many of them are not sets of the requested number of points: repeated points, points out of range.
         They cover nothing.
     first_malformed : tuple of int
         The first of them, empty where there is none.
@@ -300,7 +297,7 @@ MOST_BLOCKS = 1_000_000
 class CoveringDesign(Problem[Mechanism]):
     """The fewest blocks of ``block`` points such that every ``order`` of the points lie in a block together.
 
-    With d attributes, views of l attributes each, and every k-way marginal wanted, the blocks are the
+    With d attributes, views of l attributes each, and every k-way marginal requested, the blocks are the
     views: fewer of them leave more users for each (Zhang 2019, chapter 3). The value is the number of
     blocks; the variable ``blocks`` has a row of point numbers for each. Every row and every subset is
     checked exactly.
@@ -355,14 +352,12 @@ class CoveringDesign(Problem[Mechanism]):
         return audit_covering(variables["blocks"], self.points, self.order, self.block)
 
     def why_no_mechanism(self) -> str:
-        """Return why the result is not a mechanism, and its use."""
         return (
             "its blocks are sets of attributes, which the views of a release can be: build a marginal-views "
             "model with these points as attributes"
         )
 
     def objective(self, variables: Variables) -> float:
-        """Return the number of blocks."""
         return float(len(variables["blocks"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -371,7 +366,6 @@ class CoveringDesign(Problem[Mechanism]):
         return {"uncovered": float(audit.uncovered), "malformed": float(audit.malformed)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return that everything is covered, and whether no fewer blocks can do it: both exact."""
         bound = solution.bound
         note = f"bound from {solution.bound_source}" if bound is not None else "no bound is known"
         optimal = bound is not None and solution.value <= bound

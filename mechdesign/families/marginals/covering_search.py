@@ -227,24 +227,24 @@ class _Search:
             if not holes.size:
                 break
             step += 1
-            subset = self.subsets.every[holes[self.rng.integers(len(holes))]]
-            has = self.members[subset]
+            hole = self.subsets.every[holes[self.rng.integers(len(holes))]]
+            has = self.members[hole]
             inside = has.sum(axis=0)
             rows = np.flatnonzero(inside == self.subsets.order - 1)
             awake = rows[self.rested[rows] < step - self.rest]
             rows = awake if awake.size else rows
             spent += STEP + len(self.times) // 16
             if rows.size:
-                spent += self._best_exchange(rows, subset, subset[has[:, rows].argmin(axis=0)], step)
+                spent += self._best_exchange(rows, hole, hole[has[:, rows].argmin(axis=0)], step)
             else:
-                self._approach(subset, inside, step)
+                self._approach(hole, inside, step)
         return spent
 
-    def _best_exchange(self, rows: Wholes, subset: Wholes, lacking: Wholes, step: int) -> int:
+    def _best_exchange(self, rows: Wholes, hole: Wholes, lacking: Wholes, step: int) -> int:
         """Make the exchange in these rows that leaves the fewest uncovered; return what looking took."""
         blocks = self.blocks[rows]
         is_wanted = np.zeros(self.subsets.points, dtype=np.bool_)
-        is_wanted[subset] = True
+        is_wanted[hole] = True
         row, place = np.nonzero(~is_wanted[blocks])
         halves = self.halves[rows[row], place]
         out = self.subsets.joined(halves, blocks[row, place])
@@ -257,12 +257,12 @@ class _Search:
         self._replace(int(rows[row[chosen]]), int(place[chosen]), int(lacking[row[chosen]]), step)
         return out.size * self.subsets.cost
 
-    def _approach(self, subset: Wholes, inside: Wholes, step: int) -> None:
+    def _approach(self, hole: Wholes, inside: Wholes, step: int) -> None:
         """No block lacks just one point: give one of the nearest a point more."""
         nearest = np.flatnonzero(inside == inside.max())
         row = int(nearest[self.rng.integers(len(nearest))])
-        lacking = subset[~self.members[subset, row]]
-        spare = np.flatnonzero(~np.isin(self.blocks[row], subset))
+        lacking = hole[~self.members[hole, row]]
+        spare = np.flatnonzero(~np.isin(self.blocks[row], hole))
         place, point = int(self.rng.choice(spare)), int(self.rng.choice(lacking))
         halves = self.halves[[row], place]
         self.times[self.subsets.joined(halves, self.blocks[row, [place]])[0]] -= 1

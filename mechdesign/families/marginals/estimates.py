@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.cross_table import CrossTables
+from mechdesign.collect.estimate import CrossTables
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MissingPackageError
@@ -334,7 +334,7 @@ class ReleasedMarginals(CrossTables):
         fits = [self.fitted.marginal(view)[1] for view in self.views]
         worst = max(fits, key=lambda fit: fit.distance)
         figures = {"distance": worst.distance, "gap": worst.gap, "penalty": worst.penalty}
-        low, gap = min(float(found.min()) for found in self.value), residual(self.views, self.value)
+        low, gap = min(float(table.min()) for table in self.value), residual(self.views, self.value)
         proofs = [
             Certificate("estimate", worst.distance <= CLOSE, False, figures),
             Certificate("distribution", low >= 0.0, False, {"least": low}),
@@ -348,7 +348,6 @@ class ReleasedMarginals(CrossTables):
         return [self._penalized((place,)) for place in range(self.attributes.count)]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables of the views as plain values."""
         return json_object(
             {
                 "users": self.users,

@@ -1,6 +1,6 @@
 """The problem ``frequency-oracle``: which private report lets the server estimate frequencies best.
 
-The oracles that compete: for each the best parameters, its reports in bits, and what runs.
+With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_var
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
-from mechdesign.core.forecast import Remark
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
-from mechdesign.exact.draw.affine_family import prime_from
+from mechdesign.core.values import Remark
+from mechdesign.exact.draws import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -323,7 +323,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     labels: Sequence[str] | None = checked(
         "Names of the categories; their number is that of the names.",
-        lambda field, given: None if given is None else _labels(field, given),
+        lambda field, value: None if value is None else _labels(field, value),
         form="sequence of str",
         default=None,
     )
@@ -384,7 +384,6 @@ class FrequencyOracle(Problem[Oracle]):
         return variance_lower_bound(self.categories, self.epsilon)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = solution.mechanism()
         variance = mechanism.variance()
         proofs = list(mechanism.certificates())
@@ -405,7 +404,6 @@ class FrequencyOracle(Problem[Oracle]):
     # From a solution to something that runs
 
     def mechanism(self, solution: Solution[Any]) -> Oracle:
-        """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 
 

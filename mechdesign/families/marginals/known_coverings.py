@@ -1,4 +1,6 @@
-"""Coverings that a search brought to light once: each is a group and one block of each of its orbits.
+"""Coverings that are known: designs of finite geometries, triple systems, and results of an earlier search.
+
+**Results of a search.** Each is a group and one block of each of its orbits.
 
 ``known_coverings.txt`` has a line for each: points, order, block size, number of blocks, the group's name,
 and the blocks, a digit to base 32 a point. They come from a search over orbits. Nothing of them is believed:
@@ -16,10 +18,9 @@ A name says which group of permutations it is; points beyond those it moves stay
 - ``2x7*2+3x1>``: parts side by side on points of their own. The last generators of all parts move together,
   so do those before them; here the multiplication by 2 turns the last three points.
 
-Designs that are known in closed form: flats of finite geometries, spherical geometries, triple systems.
-
-All are coverings of their own points, and with some points deleted, of fewer. They are stated as membership
-matrices, a row a block. The geometries calculate in finite fields of small prime power order, held as tables.
+**Designs in closed form.** Flats of finite geometries, spherical geometries, triple systems. All are
+coverings of their own points, and with some points deleted, of fewer. They are stated as membership matrices,
+a row a block. The geometries calculate in finite fields of small prime power order, held as tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimated marginals: unbiased ones with intervals, and tables as they are shown.
+"""Estimated marginals: unbiased ones with intervals, shares of one distribution, and synthetic rows.
 
 An unbiased marginal (:class:`RawMarginal`) is taken from the views that contain it, before anything is made
 consistent. The views' marginals are averaged with weights inversely proportional to their variance (Zhang
@@ -9,17 +9,15 @@ Its limits need the law of a score. The report of a user supports N of the C cel
 marginal, and scores (N - C q)/(p - q): 1 on average for a user inside, 0 outside. For the k-ary response,
 independent bits and random subsets the law of N is known, and with it all moments of the score.
 
-:class:`MarginalEstimate` is a marginal as it is shown: shares of one distribution, and what is known of their
-errors.
+:class:`MarginalEstimate` is a marginal of the consistent distribution: its shares and their errors.
 
-Synthetic rows: draws from a chain of views that has their marginals on every link exactly.
-
-The maximum-entropy law over all attributes with the marginals of many overlapping views cannot be computed
-when views overlap in circles. A part of it can: a junction tree. The first clique is a view. Every further
-one is taken from a view V that meets an earlier clique K: given the attributes that V has in common with K,
-the attributes of V that are new are drawn from V's conditional shares. Because the common attributes lie in
-one earlier clique, and the tables are consistent, the rows have V's marginal on every clique exactly; the law
-is that of maximum entropy with these marginals (a decomposable model), and other marginals are what follows.
+Synthetic rows are draws from a chain of views that has their marginals on every link exactly. The
+maximum-entropy law over all attributes with the marginals of many overlapping views cannot be computed when
+views overlap in circles. A part of it can: a junction tree. The first clique is a view. Every further one is
+taken from a view V that meets an earlier clique K: given the attributes that V has in common with K, the
+attributes of V that are new are drawn from V's conditional shares. Because the common attributes lie in one
+earlier clique, and the tables are consistent, the rows have V's marginal on every clique exactly; the law is
+that of maximum entropy with these marginals (a decomposable model), and other marginals are what follows.
 """
 
 from __future__ import annotations
@@ -36,16 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.cross_table import CountedTable, CrossTable
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import CountedTable, CrossTable, FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
 from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.core.errors import EstimationError
-from mechdesign.core.text import counted, json_object, listed, table
+from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.numbers import frozen
-from mechdesign.exact.texts import to_error
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 
@@ -168,15 +164,15 @@ class RawMarginal(CountedTable):
         return f"{self.title}, unbiased, from {len(self.views)} view(s)"
 
 
-def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
-    """Return the numbers of the views that contain all wanted attributes.
+def containing(places: View, views: Sequence[View]) -> tuple[int, ...]:
+    """Return the numbers of the views that contain all attributes of a marginal.
 
     Raises
     ------
     EstimationError
         When no view does.
     """
-    members = tuple(place for place, view in enumerate(views) if set(wanted) <= set(view))
+    members = tuple(place for place, view in enumerate(views) if set(places) <= set(view))
     if not members:
         raise EstimationError(
             "marginal",
@@ -187,7 +183,7 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
 
 
 def averaged(
-    target: View,
+    places: View,
     views: Sequence[View],
     tables: Sequence[Array],
     oracles: Sequence[Oracle],
@@ -197,8 +193,8 @@ def averaged(
     population: bool,
 ) -> tuple[FrequencyEstimate, tuple[int, ...]]:
     """Return the weighted average of the views' marginals, flat, and which views have it."""
-    members = containing(target, views)
-    flat = [_marginal(tables[place], views[place], target) for place in members]
+    members = containing(places, views)
+    flat = [_marginal(tables[place], views[place], places) for place in members]
     cells = [tables[place].size // flat[0].size for place in members]
     weights = np.array([precision[place] / count for place, count in zip(members, cells, strict=True)])
     weights /= weights.sum()
@@ -219,11 +215,11 @@ def averaged(
     return FrequencyEstimate(value, errors, users, names, population, None, limits, notes), members
 
 
-def _marginal(table: Array, view: View, target: View) -> Array:
-    """Return the flat marginal of a view's table on wanted attributes, in their order."""
-    summed = table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in target))
-    axes = [attribute for attribute in view if attribute in target]
-    flat: Array = summed.transpose([axes.index(attribute) for attribute in target]).ravel()
+def _marginal(table: Array, view: View, places: View) -> Array:
+    """Return the flat marginal of a view's table on some attributes, in their order."""
+    summed = table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in places))
+    axes = [attribute for attribute in view if attribute in places]
+    flat: Array = summed.transpose([axes.index(attribute) for attribute in places]).ravel()
     return flat
 
 
@@ -243,7 +239,7 @@ def _moments(oracle: Oracle, cells: int) -> tuple[Array, Array]:
     return inside, central
 
 
-MOST_ROWS = 60
+ROWS_OF_TEXT = 60
 """Cells that are printed."""
 
 
@@ -311,9 +307,9 @@ class MarginalEstimate(CrossTable):
         A table that no view contains has no confidence intervals: its lines are two expected errors of a
         cell long to either side.
         """
-        interval, note = self._ends()
+        interval, meaning = self._ends()
         title = f"{' x '.join(self.attributes)}: {counted(self.users, 'report')}"
-        return table_figures(title, self.attributes, self.labels, self.value, interval, note)
+        return table_figures(title, self.attributes, self.labels, self.value, interval, meaning)
 
     def _ends(self) -> tuple[tuple[Array, Array] | None, str]:
         """Return the intervals of a picture, and what they are."""
@@ -361,11 +357,11 @@ class MarginalEstimate(CrossTable):
         flat = self.value.ravel()
         spread = None if self.spread is None else self.spread.ravel()
         rows, noise, numbers = [], self.predicted_error, [flat] if spread is None else [flat, spread]
-        for cell in range(min(len(flat), MOST_ROWS)):
+        for cell in range(min(len(flat), ROWS_OF_TEXT)):
             places = np.unravel_index(cell, self.value.shape)
             names = [texts[int(place)] for texts, place in zip(self.labels, places, strict=True)]
             rows.append([*names, *(to_error(number[cell], noise, ".5f") for number in numbers)])
-        rest = len(flat) - MOST_ROWS
+        rest = len(flat) - ROWS_OF_TEXT
         more = f"\n... and {rest} more cells (--json prints all)" if rest > 0 else ""
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]
         return f"{table(header, rows)}{more}"
@@ -391,28 +387,28 @@ class MarginalEstimate(CrossTable):
         )
 
 
-SYNTHETIC_MOST_ROWS = 10_000_000
+MOST_SYNTHETIC = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """New attributes, drawn given earlier ones of the same view.
+    """New attributes, drawn from their law under earlier ones of the same view.
 
     Attributes
     ----------
-    given, new : tuple of int
-    chances : (cells of given, cells of new) array
+    common, new : tuple of int
+    chances : (cells of common, cells of new) array
         Rows sum to 1.
     """
 
-    given: View
+    common: View
     new: View
     chances: Array
 
     @property
     def clique(self) -> View:
         """The attributes whose joint shares the rows have."""
-        return tuple(sorted(self.given + self.new))
+        return tuple(sorted(self.common + self.new))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -454,8 +450,8 @@ class SyntheticModel:
         done = set(views[first])
         while candidates := _candidates(views, [set(link.clique) for link in links], done):
             gains = [_information(_joint(views[place], tables[place], *sets)) for place, *sets in candidates]
-            place, condition, new = candidates[int(np.argmax(gains))]
-            links.append(_link(views[place], tables[place], condition, new))
+            place, common, new = candidates[int(np.argmax(gains))]
+            links.append(_link(views[place], tables[place], common, new))
             done.update(new)
         for rest in range(len(sizes)):
             if rest not in done:
@@ -472,17 +468,17 @@ class SyntheticModel:
 
     def sample(self, rows: int, rng: np.random.Generator) -> Codes:
         """Return independent rows, shape (rows, d)."""
-        count = integer("rows", rows, 1, SYNTHETIC_MOST_ROWS)
+        count = integer("rows", rows, 1, MOST_SYNTHETIC)
         table = np.zeros((count, len(self.sizes)), dtype=np.int64)
         for link in self.links:
-            condition = np.zeros(count, dtype=np.int64)
-            for place in link.given:
-                condition = condition * self.sizes[place] + table[:, place]
+            row = np.zeros(count, dtype=np.int64)
+            for place in link.common:
+                row = row * self.sizes[place] + table[:, place]
             limits = np.cumsum(link.chances, axis=1)
             limits /= limits[:, -1:]
             steps = (limits + np.arange(len(limits))[:, None]).ravel()
-            cell = np.searchsorted(steps, condition + rng.random(count), side="right")
-            cell = np.minimum(cell - condition * limits.shape[1], limits.shape[1] - 1)
+            cell = np.searchsorted(steps, row + rng.random(count), side="right")
+            cell = np.minimum(cell - row * limits.shape[1], limits.shape[1] - 1)
             for place in reversed(link.new):
                 cell, table[:, place] = np.divmod(cell, self.sizes[place])
         return table
@@ -511,12 +507,12 @@ def _joint(view: View, table: Array, value: View, new: View) -> Array:
     return joint
 
 
-def _link(view: View, table: Array, value: View, new: View) -> Link:
-    """Return the probabilities of new attributes given some; even ones where these never occur."""
-    joint = _joint(view, table, value, new)
+def _link(view: View, table: Array, common: View, new: View) -> Link:
+    """Return the conditional probabilities of new attributes; even where the common values never occur."""
+    joint = _joint(view, table, common, new)
     sums = joint.sum(axis=1, keepdims=True)
     even = np.full_like(joint, 1.0 / joint.shape[1])
-    return Link(value, new, np.divide(joint, sums, out=even, where=sums > 0.0))
+    return Link(common, new, np.divide(joint, sums, out=even, where=sums > 0.0))
 
 
 def _information(joint: Array) -> float:

@@ -44,8 +44,7 @@ from mechdesign.families.marginals.view_errors import (
     sampling_error,
 )
 from mechdesign.families.marginals.view_evaluation import as_views
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import axis_names
 
 
@@ -194,7 +193,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     labels: Sequence[Sequence[str]] | None = checked(
         "The names of the values of each attribute; their numbers are those of the names.",
-        lambda field, given: None if given is None else _labels(field, given),
+        lambda field, value: None if value is None else _labels(field, value),
         form="sequence of sequences of str",
         default=None,
     )
@@ -275,11 +274,10 @@ class MarginalViews(Problem[MarginalRelease]):
         self._check_sizes()
 
     def __repr__(self) -> str:
-        """Return the parameters in short: how many marginals are wanted instead of all of them."""
-        target = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
+        request = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
         views = "" if self.views is None else f", {counted(len(self.views), 'view')}"
         return (
-            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {target}, users={self.users}, "
+            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {request}, users={self.users}, "
             f"epsilon={self.epsilon:g}, criterion='{self.criterion}'{views})"
         )
 
@@ -303,7 +301,7 @@ class MarginalViews(Problem[MarginalRelease]):
         """Refuse marginals and views whose tables are too large."""
         if self.criterion == "rule":
             return
-        targets = self.wanted
+        targets = self.targets
         for one in targets:
             self._check_cells("workload" if self.order is None else "order", one)
         for view in self.views or ():
@@ -331,7 +329,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @property
     def by_rule(self) -> bool:
-        """Whether the thesis's rule can decide: all marginals of an order are wanted, and any views."""
+        """Whether the thesis's rule can decide: all marginals of an order are requested, and any views."""
         return self.order is not None and self.views is None
 
     @property
@@ -343,7 +341,6 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @property
     def planned_users(self) -> int:
-        """Number of users who will report."""
         return self.users
 
     @property
@@ -358,7 +355,7 @@ class MarginalViews(Problem[MarginalRelease]):
         return largest_size(self.sizes, self.users, self.epsilon, self.order, self.threshold)
 
     @cached_property
-    def wanted(self) -> Mapping[View, float]:
+    def targets(self) -> Mapping[View, float]:
         """The requested marginals with their weights."""
         if self.order is not None:
             return all_marginals(len(self.sizes), self.order)
@@ -397,14 +394,12 @@ class MarginalViews(Problem[MarginalRelease]):
         return view_evaluation.residuals(self, variables)
 
     def among(self) -> str:
-        """Return the set of plans among which an optimum is one."""
         if self.criterion == "rule":
             return "views of equal size and equal shares, by the rule's formulas"
         which = "views" if self.views is None else "views given"
         return f"all splits of the users among the {which}, with the {self.oracle} oracle"
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the covering (exact), and optimality where a bound is known."""
         return view_evaluation.certificates(self, solution)
 
     # From a solution to something that runs

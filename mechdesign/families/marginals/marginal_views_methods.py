@@ -7,15 +7,13 @@ program for few views, the independent second way.
 
 *Even*: as it is usually done, a view for every requested marginal, users split evenly.
 
-Views of one size and product subsets have modules of their own.
+Methods with views of one size stand in :mod:`.view_candidates`.
 
-``marginal-views`` by product subsets: several attributes in one report, as a set that holds the answer.
-
-No views: a report is a product of subsets of the attributes' values, d of k each, and says nothing about
-those with d = k. Where single attributes are requested, users are split among several products, which result
-from dynamic programming at the prices so far; where all are alike, enough matches may be better. Where tables
-are requested, all users report one product of subsets of all attributes, or scattered cells of the whole
-table, whichever is better.
+*Product-subset*: several attributes in one report, as a set that holds the answer. No views: a report is a
+product of subsets of the attributes' values, d of k each, and says nothing about those with d = k. Where
+single attributes are requested, users are split among several products, which result from dynamic programming
+at the prices so far; where all are alike, enough matches may be better. Where tables are requested, all users
+report one product of subsets of all attributes, or scattered cells of the whole table, whichever is better.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from mechdesign.families.marginals.view_candidates import (
     why_not_rule,
 )
 from mechdesign.families.marginals.view_evaluation import mean_error
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
+from mechdesign.solvers.descent import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 
@@ -54,7 +52,7 @@ SCOPE = "sets of answers to several attributes at once, which are not views"
 ROUNDS, CLOSE, DROPPED = 60, 1e-8, 1e-7
 
 MOST_ATTRIBUTES, MOST_TABLES, MOST_IN_TABLE = 16, 300, 6
-"""Where tables are wanted: more attributes in one report, or more tables, have large errors."""
+"""Where tables are requested: more attributes in one report, or more tables, have large errors."""
 
 MOST_MATCHED = 300
 """Attributes whose matches are counted."""
@@ -86,16 +84,16 @@ def why_not(problem: MarginalViews) -> str | None:
         return "it takes no views, and some are given"
     if only_singles(problem):
         return None
-    if len(problem.sizes) > MOST_ATTRIBUTES or len(problem.wanted) > MOST_TABLES:
+    if len(problem.sizes) > MOST_ATTRIBUTES or len(problem.targets) > MOST_TABLES:
         return f"it is for single attributes, or at most {MOST_TABLES} tables of {MOST_ATTRIBUTES} attributes"
-    if max(map(len, problem.wanted)) > MOST_IN_TABLE:
+    if max(map(len, problem.targets)) > MOST_IN_TABLE:
         return f"it is for tables of at most {MOST_IN_TABLE} attributes"
     return None
 
 
 def only_singles(problem: MarginalViews) -> bool:
-    """Whether single attributes are wanted only."""
-    return all(len(table) == 1 for table in problem.wanted)
+    """Whether single attributes are requested only."""
+    return all(len(table) == 1 for table in problem.targets)
 
 
 # Single attributes: a split among products
@@ -103,9 +101,9 @@ def only_singles(problem: MarginalViews) -> bool:
 
 def _split(problem: MarginalViews) -> tuple[list[dict[str, Any]], Array]:
     """Return products and the best shares of the users."""
-    places = [table[0] for table in problem.wanted]
+    places = [table[0] for table in problem.targets]
     sizes, epsilon = [problem.sizes[place] for place in places], problem.epsilon
-    weights = np.array(list(problem.wanted.values()), dtype=np.float64)
+    weights = np.array(list(problem.targets.values()), dtype=np.float64)
     weights /= weights.sum()
     units = np.array([1.0 - 1.0 / size for size in sizes])
     columns = [best_products(sizes, epsilon, row)[0] for row in np.eye(len(sizes)).tolist()]
@@ -128,9 +126,9 @@ def _split(problem: MarginalViews) -> tuple[list[dict[str, Any]], Array]:
 
 
 def matches(problem: MarginalViews) -> list[dict[str, Any]]:
-    """Return one match set of all attributes where these are alike and all wanted; none elsewhere."""
+    """Return one match set of all attributes where these are alike and all requested; none elsewhere."""
     count, size = len(problem.sizes), problem.sizes[0]
-    if len(problem.wanted) < count or len(set(problem.sizes)) > 1 or len(set(problem.wanted.values())) > 1:
+    if len(problem.targets) < count or len(set(problem.sizes)) > 1 or len(set(problem.targets.values())) > 1:
         return []
     if count > MOST_MATCHED:
         return []
@@ -149,7 +147,7 @@ def _shares(weights: Array, table: Array) -> Array:
 
 
 def _of_all(problem: MarginalViews, places: Sequence[int], widths: Sequence[int]) -> dict[str, Any]:
-    """Return the widths of all attributes; those that are not wanted are not asked."""
+    """Return the widths of all attributes; those without a request are not asked."""
     all_widths = list(problem.sizes)
     for place, width in zip(places, widths, strict=True):
         all_widths[place] = width
@@ -199,7 +197,7 @@ def run_even(problem: MarginalViews) -> Outcome:
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="none", message=reason)
-    views = list(problem.wanted) if problem.views is None else [tuple(view) for view in problem.views]
+    views = list(problem.targets) if problem.views is None else [tuple(view) for view in problem.views]
     return outcome(problem, views, np.full(len(views), 1.0 / len(views)), solver="none")
 
 
@@ -207,29 +205,27 @@ def why_not_even(problem: MarginalViews) -> str | None:
     """Return why the method does not apply (the thesis's rule, or too few users), or None."""
     if problem.criterion == "rule":
         return "it is for criterion 'mean' or 'worst', not 'rule'"
-    views = len(problem.wanted if problem.views is None else problem.views)
+    views = len(problem.targets if problem.views is None else problem.views)
     if views > problem.users:
         return f"{views} views are more than the {counted(problem.users, 'user')}"
     return None
 
 
-MARGINAL_VIEWS_METHODS_SOLVER = "multiplicative and Newton steps"
+CONVEX_SOLVER = "multiplicative and Newton steps"
 
 
 def run_allocation(problem: MarginalViews) -> Outcome:
     """Split the users among all views that may be of use."""
     reason = impossible(problem)
     if reason is not None:
-        return Outcome(status="infeasible", solver=MARGINAL_VIEWS_METHODS_SOLVER, message=reason)
+        return Outcome(status="infeasible", solver=CONVEX_SOLVER, message=reason)
     pool = candidates(problem)
     terms = view_evaluation.terms(problem, pool.views)
     result = allocate(terms)
     other = price_left_out(problem, pool, terms, result.shares)
     bound = min(result.bound, result.value * (result.value / other)) if other else result.bound
     source = "the prices of all views: f^2 / max p"
-    return outcome(
-        problem, pool.views, result.shares, bound / problem.users, source, MARGINAL_VIEWS_METHODS_SOLVER
-    )
+    return outcome(problem, pool.views, result.shares, bound / problem.users, source, CONVEX_SOLVER)
 
 
 def why_not_allocation(problem: MarginalViews) -> str | None:
@@ -238,7 +234,7 @@ def why_not_allocation(problem: MarginalViews) -> str | None:
 
 
 def run_worst_lp(problem: MarginalViews) -> Outcome:
-    """Maximise t subject to (information of A) >= t (weight of A) for every wanted A; the worst error is 1/t.
+    """Maximise t subject to (information of A) >= t (weight of A) for every requested A: worst error 1/t.
 
     The bound is weak duality's; it is given where no view that may be of use was left out.
     """

@@ -37,7 +37,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.marginals.views import Observed
-from mechdesign.solvers.firstorder import DISTANCE, EntropicFit, entropic_least_squares
+from mechdesign.solvers.least_squares import DISTANCE, EntropicFit, entropic_least_squares
 
 Array = NDArray[np.float64]
 
@@ -148,8 +148,8 @@ class PenalizedTables:
     Examples
     --------
     >>> tables = [np.eye(2) / 2, np.eye(2) / 2]
-    >>> said = Observed([(0, 1), (1, 2)], tables, [2, 2, 2], np.full(2, 1e6))
-    >>> table, fit = PenalizedTables(said, 30.0).marginal((0, 2))
+    >>> observed = Observed([(0, 1), (1, 2)], tables, [2, 2, 2], np.full(2, 1e6))
+    >>> table, fit = PenalizedTables(observed, 30.0).marginal((0, 2))
     >>> table.round(3), fit.distance < 1e-5
     (array([[0.5, 0. ],
            [0. , 0.5]]), True)
@@ -164,17 +164,17 @@ class PenalizedTables:
         self._fits: dict[tuple[View, float], EntropicFit] = {}
         self._chosen: dict[View, float] = {}
 
-    def cluster(self, target: Sequence[int]) -> View:
+    def cluster(self, attributes: Sequence[int]) -> View:
         """Return the attributes fitted together to answer for some: all, or those most tied to them."""
         if self.whole:
             return tuple(range(len(self.sizes)))
-        return self._tied(target, CLUSTER, CLUSTER_CELLS)
+        return self._tied(attributes, CLUSTER, CLUSTER_CELLS)
 
-    def _tied(self, target: Sequence[int], most: int, most_cells: int) -> View:
+    def _tied(self, attributes: Sequence[int], most: int, most_cells: int) -> View:
         """Return some attributes with those most tied to them: at most ``most``, of ``most_cells`` cells."""
-        inside, cells = set(target), math.prod(self.sizes[place] for place in target)
+        inside, cells = set(attributes), math.prod(self.sizes[place] for place in attributes)
         ties = {
-            other: sum(self.observed.tie(place, other) for place in target)
+            other: sum(self.observed.tie(place, other) for place in attributes)
             for other in range(len(self.sizes))
             if other not in inside
         }
@@ -207,29 +207,29 @@ class PenalizedTables:
             self._chosen[places] = _cross_validated(self.folds, places)
         return self._chosen[places] if contained else min(self._chosen[places], PENALTY)
 
-    def marginal(self, target: View, contained: bool = True) -> tuple[Array, EntropicFit]:
+    def marginal(self, attributes: View, contained: bool = True) -> tuple[Array, EntropicFit]:
         """Return the table over some attributes, in their order, and the fit that it is summed from."""
-        places = self.cluster(target)
+        places = self.cluster(attributes)
         fit = self.fit(places, self.penalty_for(places, contained))
-        return self._summed(fit.shares, places, target), fit
+        return self._summed(fit.shares, places, attributes), fit
 
-    def _summed(self, shares: Array, places: View, target: View) -> Array:
+    def _summed(self, shares: Array, places: View, attributes: View) -> Array:
         table = shares.reshape([self.sizes[place] for place in places])
-        summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in target))
-        remaining = [place for place in places if place in target]
-        marginal: Array = summed.transpose([remaining.index(place) for place in target])
+        summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in attributes))
+        remaining = [place for place in places if place in attributes]
+        marginal: Array = summed.transpose([remaining.index(place) for place in attributes])
         marginal = marginal / float(marginal.sum())
         return marginal
 
-    def foreseen(self, target: View, contained: bool = True) -> float | None:
+    def foreseen(self, attributes: View, contained: bool = True) -> float | None:
         """Return the root mean squared error to be expected of a cell; None where the table is too large.
 
-        It is that of the estimate as it is returned, from the effects among the wanted attributes and those
+        It is that of the estimate as it is returned, from the effects among the attributes and those
         most tied to them, as many as have :data:`FORESEEN` cells; others would make it a little smaller.
         """
-        if math.prod(self.sizes[place] for place in target) > MOST_FORESEEN:
+        if math.prod(self.sizes[place] for place in attributes) > MOST_FORESEEN:
             return None
-        places, fitted = self._tied(target, len(self.sizes), FORESEEN), self.cluster(target)
+        places, fitted = self._tied(attributes, len(self.sizes), FORESEEN), self.cluster(attributes)
         places = tuple(place for place in places if place in fitted)
         fit = self.fit(fitted, self.penalty_for(fitted, contained))
         shares = self._summed(fit.shares, fitted, places)
@@ -240,27 +240,27 @@ class PenalizedTables:
             self.observed.mass[origin],
             shares.ravel(),
             fit.penalty,
-            self._members(places, target),
+            self._members(places, attributes),
             np.vstack([np.empty((0, shares.size)), *(self._members(places, (place,)) for place in known)]),
         )
         return math.sqrt(float(squares.mean()))
 
-    def _members(self, places: View, target: View) -> Array:
+    def _members(self, places: View, attributes: View) -> Array:
         """Return which cells of some attributes' table make up each cell of fewer attributes, as rows."""
         cells = np.zeros([self.sizes[place] for place in places], dtype=np.int64)
-        for place in target:
+        for place in attributes:
             along = [-1 if other == place else 1 for other in places]
             cells = cells * self.sizes[place] + np.arange(self.sizes[place]).reshape(along)
-        count = math.prod(self.sizes[place] for place in target)
+        count = math.prod(self.sizes[place] for place in attributes)
         return np.equal.outer(np.arange(count), cells.ravel()).astype(np.float64)
 
-    def resampled(self, target: View, contained: bool, count: int) -> Array:
+    def resampled(self, attributes: View, contained: bool, count: int) -> Array:
         """Return the tables that other reports of as many users would give: one more axis, the first.
 
         Averages of effects are drawn around those of the fitted distribution with their own precisions, and
         everything is estimated again, the reference included, with the same penalty.
         """
-        places = self.cluster(target)
+        places = self.cluster(attributes)
         fit = self.fit(places, self.penalty_for(places, contained))
         transform, origin = self.observed.within(places)
         center, deviation = transform.forward(fit.shares), self.observed.mass[origin] ** -0.5
@@ -268,7 +268,7 @@ class PenalizedTables:
         for _ in range(count):
             draws = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
             again = _fitted(draws, places, fit.penalty, fit.multipliers, ROUGH)
-            folds.append(self._summed(again.shares, places, target))
+            folds.append(self._summed(again.shares, places, attributes))
         return np.stack(folds)
 
     def cover(self) -> list[View]:

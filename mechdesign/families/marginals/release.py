@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
-from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
@@ -24,13 +23,12 @@ from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, Recipe, plain_report, rng_alone, row_hex
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, user_count
-from mechdesign.core.values import PrivacyVerdict, changed, frozen_value
+from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, changed, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.marginals.estimates import ReleasedMarginals
@@ -170,7 +168,6 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
             yield Drawn(views, draws)
 
     def recipe(self) -> Recipe:
-        """Return how a client draws a view and reports its cell."""
         document = self.content()
         steps = {
             "step": "view",
@@ -191,7 +188,6 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize``, ``estimate`` and ``synthesize``."""
         return release_operations(self)
 
     # Assignment
@@ -207,13 +203,11 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
     @cached_property
     def _prospect(self) -> Forecast:
-        """The forecast for the planned users, or for as many a view as forecasts are made for."""
         return self.forecast(USERS * len(self.views) if self.users is None else self.users)
 
     # Server
 
     def aggregator(self) -> MarginalAggregator:
-        """Return empty counters of all views; those of many servers can be merged."""
         return MarginalAggregator(self)
 
     @rng_alone
@@ -286,7 +280,6 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         return ReleaseAudit(weakest(promise, [audit.proof for audit in audits]), {}, tuple(audits))
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy, of the shares of views and of the covering."""
         order = covered_order(self.views, self.attributes.count)
         covering = {"attributes": self.attributes.count, "views": len(self.views), "covered_order": order}
         return (
@@ -302,7 +295,6 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         )
 
     def content(self) -> dict[str, Any]:
-        """Return attributes, views, each distinct oracle once, and the shares as integers."""
         sharing = self._sharing
         place = {number: kind for kind, members in enumerate(sharing.values()) for number in members}
         return {
@@ -319,7 +311,6 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing every oracle again."""
         oracles = [_oracle(item) for item in content["oracles"]]
         which = [integer("oracle_of_view", item, 0, len(oracles) - 1) for item in content["oracle_of_view"]]
         shares = [integer("shares", share, 1, TOTAL) for share in content["shares"]]

@@ -1,8 +1,7 @@
-"""The server of a marginal release: records of reports, and a counter for each view, mergeable in any order.
+"""The server of a marginal release, a mergeable counter for each view, and the operations on its tables.
 
-A record is the number of the view and the report's bytes, of equal width whatever the view's oracle.
-
-Tables of a release: users' columns in, ``view`` and ``report`` out; marginals and synthetic rows.
+A record is the number of the view and the report's bytes, of equal width whatever the view's oracle. The
+operations take users' columns and give ``view`` and ``report``; from these, marginals and synthetic rows.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ from mechdesign.collect.collecting import (
     collect,
     marked,
 )
-from mechdesign.collect.cross_table import AskedTables
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import report_rule
 from mechdesign.collect.server import CellCounts, Server
@@ -161,7 +159,6 @@ class MarginalAggregator(Server["MarginalRelease"]):
         return sum(self.reports)
 
     def _count(self, reports: Any) -> None:
-        """Count records; nothing is counted when one of them is impossible."""
         views, table = self.mechanism.layout.read(reports)
         order = np.argsort(views, kind="stable")
         bounds = np.searchsorted(views[order], np.arange(len(self.counters) + 1)).tolist()
@@ -174,7 +171,6 @@ class MarginalAggregator(Server["MarginalRelease"]):
         self.add(unpacked, {view: rows[view] for view in unpacked})
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Count the reports of a table with columns of views and of reports."""
         columns = partial(with_reports, first=VIEW, settings=settings, mechanism=self.mechanism)
         collect([source], columns, self.count_rows)
 
@@ -277,16 +273,16 @@ class MarginalTables(AskedTables):
 
     listed: ClassVar[str] = "marginals"
 
-    found: tuple[MarginalEstimate | RawMarginal, ...]
+    tables: tuple[MarginalEstimate | RawMarginal, ...]
 
     def figures(self) -> list[Figure]:
         """Return a picture of each table; several attributes by themselves are together in one."""
-        alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
+        alone = [estimate for estimate in self.tables if len(estimate.attributes) == 1]
         if len(alone) < 2:
             return super().figures()
         panels = [figure for estimate in alone for figure in estimate.figures()]
         title = f"Estimated shares of {max(each.users for each in alone)} users"
-        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        rest = [estimate for estimate in self.tables if len(estimate.attributes) > 1]
         return [*in_pictures(title, panels), *(figure for estimate in rest for figure in estimate.figures())]
 
 

@@ -1,4 +1,4 @@
-"""The views that may be taken, and what the methods that split the users among them share.
+"""Candidate views, the outcomes of methods that split users among them, methods with views of one size.
 
 Candidates are unions of requested marginals that no mixture of smaller views dominates. A view v is dominated
 where, for some chances of dropping one of its attributes, the views that are left tell at least as much of
@@ -8,11 +8,10 @@ with the sum of 1 - rho_i below the most attributes of a marginal are of use, an
 
 The methods share outcomes, the treatment of small shares, and refusals.
 
-Views of one size: by the corrected rule of the thesis, with a covering, or in closed form.
-
-What the thesis's algorithm 3.1 is for, in its own words: among all sizes from the order to l_u whose covering
-has at most m_u views, the one with the least max(SE, order x NE); where there is none, as many views of size
-l_u as the threshold allows. The printed algorithm differs in line 13 and in where its search stops.
+**Views of one size**, by the corrected rule of the thesis, with a covering, or in closed form. What the
+thesis's algorithm 3.1 is for, in its own words: among all sizes from the order to l_u whose covering has at
+most m_u views, the one with the least max(SE, order x NE); where there is none, as many views of size l_u as
+the threshold allows. The printed algorithm differs in line 13 and in where its search stops.
 
 The closed form is for attributes that are all alike, where every marginal of an order is requested. By
 symmetry and convexity all views of one size share the users evenly in an optimum; information is linear in
@@ -40,7 +39,7 @@ from mechdesign.families.marginals.covering_search import Subsets
 from mechdesign.families.marginals.marginal_views import MOST_CELLS, MarginalViews
 from mechdesign.families.marginals.view_errors import View, one_report, planned
 from mechdesign.families.marginals.view_evaluation import Wholes, balanced, covering, without_covering
-from mechdesign.solvers.reciprocals import Array, ErrorTerms, allocate
+from mechdesign.solvers.descent import Array, ErrorTerms, allocate
 
 ROUNDING = 1e-9
 """Sums that close count as equal; the view is kept."""
@@ -72,9 +71,9 @@ def candidates(problem: MarginalViews) -> Candidates:
     numbers = reachable_cells(problem.sizes)
     bounds = retained(problem, numbers)
     spared = [max(0.0, 1.0 - part) for part in bounds]
-    most = MOST_CANDIDATES + len(problem.wanted)
-    low, high = 0, len(numbers)  # the wanted marginals alone are few enough: no union has a single cell
-    views = sorted(problem.wanted)
+    most = MOST_CANDIDATES + len(problem.targets)
+    low, high = 0, len(numbers)  # the requested marginals alone are few enough: no union has a single cell
+    views = sorted(problem.targets)
     while high - low > 1:  # the largest limit with few enough candidates
         middle = (low + high) // 2
         more = views_up_to(problem, numbers[middle], most, spared)
@@ -106,7 +105,7 @@ def retained(problem: MarginalViews, numbers: Sequence[int]) -> list[float]:
 
     At most 1: that fewer cells never tell less is checked here, for all numbers of cells that may occur.
     """
-    small = sorted({problem.cells(one) for one in problem.wanted})
+    small = sorted({problem.cells(one) for one in problem.targets})
     largest = {}
     for size in set(problem.sizes):
         parts = [0.0]
@@ -124,7 +123,7 @@ def retained(problem: MarginalViews, numbers: Sequence[int]) -> list[float]:
 
 
 def views_up_to(problem: MarginalViews, limit: int, most: int, spared: Sequence[float]) -> list[View] | None:
-    """Return the wanted marginals, and their unions of at most ``limit`` cells; None for more than ``most``.
+    """Return the targets, and their unions of at most ``limit`` cells; None for more than ``most``.
 
     Only unions that may be undominated: the sum of ``spared`` over the attributes is below the largest order.
     Parts of a union have no more cells than it, and no larger sum, so that none is missed by going on only
@@ -133,10 +132,10 @@ def views_up_to(problem: MarginalViews, limit: int, most: int, spared: Sequence[
     if problem.order is not None:  # unions of all sets of one size: all sets of at least that size
         steps = [1 << attribute for attribute in range(len(problem.sizes))]
     else:
-        steps = [_bits(one) for one in problem.wanted]
-    order = max(map(len, problem.wanted)) + ROUNDING
-    sums = {_bits(one): math.fsum(spared[i] for i in one) for one in problem.wanted}
-    cells = {_bits(one): problem.cells(one) for one in problem.wanted}
+        steps = [_bits(one) for one in problem.targets]
+    order = max(map(len, problem.targets)) + ROUNDING
+    sums = {_bits(one): math.fsum(spared[i] for i in one) for one in problem.targets}
+    cells = {_bits(one): problem.cells(one) for one in problem.targets}
     added: dict[int, tuple[int, float]] = {}  # by how much attributes multiply the cells and raise the sum
     waiting = [one for one, size in cells.items() if size <= limit]
     while waiting:
@@ -234,7 +233,7 @@ def outcome(
 
 def _notes(problem: MarginalViews, views: Sequence[View], variables: dict[str, Any]) -> dict[str, float]:
     """Return the share of each view and the error of each marginal by name, where they are few."""
-    if problem.names is None or len(views) + len(problem.wanted) > MOST_NOTES:
+    if problem.names is None or len(views) + len(problem.targets) > MOST_NOTES:
         return {}
 
     def name(one: View) -> str:
@@ -244,7 +243,7 @@ def _notes(problem: MarginalViews, views: Sequence[View], variables: dict[str, A
     errors = view_evaluation.terms(problem, views).errors(shares) / problem.users
     return {
         **{f"share of {name(view)}": float(share) for view, share in zip(views, shares, strict=True)},
-        **{f"error of {name(one)}": float(error) for one, error in zip(problem.wanted, errors, strict=True)},
+        **{f"error of {name(one)}": float(error) for one, error in zip(problem.targets, errors, strict=True)},
     }
 
 
@@ -276,7 +275,7 @@ def _larger_shares(
     return rounded
 
 
-def price_left_out(problem: MarginalViews, candidates: Candidates, terms: ErrorTerms, shares: Array) -> float:
+def price_left_out(problem: MarginalViews, pool: Candidates, terms: ErrorTerms, shares: Array) -> float:
     """Return an upper bound of the worth of a view that is not a candidate.
 
     The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2. A view of
@@ -284,11 +283,11 @@ def price_left_out(problem: MarginalViews, candidates: Candidates, terms: ErrorT
     C(l, j) marginals of j attributes, and at best those of the largest terms.
     """
     gains = terms.weights * terms.errors(shares) ** 2
-    cells = np.array([problem.cells(one) for one in problem.wanted])
-    lengths = np.array([len(one) for one in problem.wanted])
+    cells = np.array([problem.cells(one) for one in problem.targets])
+    lengths = np.array([len(one) for one in problem.targets])
     products = np.cumprod(np.sort(np.array(problem.sizes, dtype=np.float64)))
     worth = 0.0
-    for large in candidates.left_out:
+    for large in pool.left_out:
         if large == 1:
             continue
         most = int((products <= large).sum())

@@ -1,4 +1,4 @@
-"""The expected squared error of a marginal that is summed up from the reports about one view, or several.
+"""The request of an analyst, and the expected squared error of a marginal from the reports about views.
 
 Exact for every distribution of the users but for the sampling part, which is bounded: see
 docs/families/marginals_views.md. All figures are for one report; with n w users divide by n w. So the error
@@ -8,7 +8,7 @@ of every requested marginal is a function of the users' shares: c_A / sum over v
 The thesis chooses views by other errors: its formulas (3.6) and (3.7), and the largest view size. They are
 mean squared errors of whole tables, summed over the cells.
 
-What an analyst states: attributes with their sizes and names, and the requested marginals.
+The request has attributes with their sizes and names, and marginals with weights; both are checked here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mechdesign.core.validation import in_range, integer, require_keys
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.covering_design import short_number
 from mechdesign.families.marginals.oracles.best import prefers_response
-from mechdesign.solvers.reciprocals import ErrorTerms
+from mechdesign.solvers.descent import ErrorTerms
 
 View = tuple[int, ...]
 """Attributes by their numbers, in rising order."""
@@ -355,7 +355,7 @@ AT_ONCE = 1 << 22
 
 
 def terms_of(
-    sizes: Sequence[int], wanted: dict[View, float], views: Sequence[View], epsilon: float, oracle: str
+    sizes: Sequence[int], targets: dict[View, float], views: Sequence[View], epsilon: float, oracle: str
 ) -> ErrorTerms:
     """Return the terms for given views.
 
@@ -367,7 +367,7 @@ def terms_of(
     """
     from scipy.sparse import coo_array
 
-    marginals = list(wanted)
+    marginals = list(targets)
     cells = [math.prod(sizes[i] for i in view) for view in views]
     small = [math.prod(sizes[i] for i in marginal) for marginal in marginals]
     rows, columns = contained(marginals, views, len(sizes))
@@ -380,7 +380,7 @@ def terms_of(
         plan = planned(int(kinds_of_view[view]), epsilon, oracle)
         values[pairs == pair] = 1.0 / one_report(plan, int(kinds_of_marginal[marginal]))
     shape = (len(marginals), len(views))
-    weights = np.array(list(wanted.values()))
+    weights = np.array(list(targets.values()))
     return ErrorTerms(weights / weights.sum(), coo_array((values, (rows, columns)), shape=shape).tocsr())
 
 

@@ -30,7 +30,7 @@ from mechdesign.families.marginals.covering_design_methods import run_portfolio 
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares, share_in
 from mechdesign.families.marginals.view_errors import View, contained, terms_of
-from mechdesign.solvers.reciprocals import ErrorTerms
+from mechdesign.solvers.descent import ErrorTerms
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews
@@ -97,8 +97,8 @@ def mean_error(problem: MarginalViews, sets: Sequence[Mapping[str, Any]], shares
     A table of K cells has the sum over its parts S of dim_S / (K eta_S); eta_S is averaged over the sets.
     """
     shares_of = [_of_parts(problem, column) for column in sets]
-    total, weights = 0.0, sum(problem.wanted.values())
-    for table, weight in problem.wanted.items():
+    total, weights = 0.0, sum(problem.targets.values())
+    for table, weight in problem.targets.items():
         for count in range(1, len(table) + 1):
             for part in combinations(table, count):
                 dimension = math.prod(problem.sizes[place] - 1 for place in part)
@@ -140,7 +140,7 @@ class BySets:
     def residuals(self) -> dict[str, float]:
         """Return the number of marginals without an answer, and the shares' distance from a split."""
         informed = [_of_parts(self.problem, column) for column in self.sets]
-        left = [table for table in self.problem.wanted if not any(each(table) > 0.0 for each in informed)]
+        left = [table for table in self.problem.targets if not any(each(table) > 0.0 for each in informed)]
         return {"unanswered": float(len(left)), "shares": abs(math.fsum(self.shares) - 1.0)}
 
     def mechanism(self) -> Mechanism:
@@ -160,19 +160,21 @@ class BySets:
             shape = MatchSet(column["widths"], column["matches"])
         else:
             shape = ProductSet(column["widths"])
-        tables = None if "cells" in column else [table for table in self.problem.wanted if len(table) > 1]
+        tables = None if "cells" in column else [table for table in self.problem.targets if len(table) > 1]
         attributes = Attributes(self.problem.sizes, self.problem.names, self.problem.labels)
         return SetResponse.of(attributes, self.problem.epsilon, shape, tables=tables)
 
     def _several(self) -> Mechanism:
         problem = self.problem
-        asked = sorted({i for one in self.sets for i, d in enumerate(one["widths"]) if d < problem.sizes[i]})
-        questions = {_name(problem, place): _labels(problem, place) for place in asked}
+        attributes = sorted(
+            {i for one in self.sets for i, d in enumerate(one["widths"]) if d < problem.sizes[i]}
+        )
+        questions = {_name(problem, place): _labels(problem, place) for place in attributes}
         designs = []
         for column in self.sets:
-            places = [n for n, i in enumerate(asked) if column["widths"][i] < problem.sizes[i]]
-            widths = [column["widths"][asked[n]] for n in places]
-            sizes = [problem.sizes[asked[n]] for n in places]
+            places = [n for n, i in enumerate(attributes) if column["widths"][i] < problem.sizes[i]]
+            widths = [column["widths"][attributes[n]] for n in places]
+            sizes = [problem.sizes[attributes[n]] for n in places]
             response = SetResponse.of(sizes, problem.epsilon, ProductSet(widths), tables=[])
             designs.append((places, response))
         survey: Any = mechanism_type("survey")
@@ -241,7 +243,7 @@ def as_views(rows: Any) -> list[View]:
 
 def terms(problem: MarginalViews, views: Any) -> ErrorTerms:
     """Return the errors of the requested marginals as functions of the shares of these views."""
-    return terms_of(problem.sizes, dict(problem.wanted), as_views(views), problem.epsilon, problem.oracle)
+    return terms_of(problem.sizes, dict(problem.targets), as_views(views), problem.epsilon, problem.oracle)
 
 
 def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
@@ -292,7 +294,7 @@ def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[
             return math.comb(points, problem.order), [tuple(range(problem.order))]
         audit = audit_covering(views, points, problem.order, size)
         return audit.uncovered, list(audit.first_uncovered)
-    marginals = list(problem.wanted)
+    marginals = list(problem.targets)
     rows, _ = contained(marginals, views, len(problem.sizes))
     missing = np.setdiff1d(np.arange(len(marginals)), rows)
     return len(missing), [marginals[number] for number in missing[:SHOWN].tolist()]
@@ -300,7 +302,7 @@ def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[
 
 def marginals_of(problem: MarginalViews) -> int:
     """Return the number of requested marginals."""
-    return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.wanted)
+    return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.targets)
 
 
 def covering_fits(problem: MarginalViews) -> bool:

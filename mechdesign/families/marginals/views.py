@@ -1,16 +1,15 @@
-"""Views: sets of attributes whose tables are released together, and what can be said of them beforehand.
+"""Views, sets of attributes whose tables are released together: what is known beforehand, and their effects.
 
 How far the tables of views disagree, how large a table may be, which marginals the views contain (counted
 exactly), which frequency oracles can report the cells of a view, and the error that is to be expected of a
 marginal from the precision of the views that share in it.
 
-Tables of overlapping views in coordinates in which their consistency is separable: effects.
-
-Along every axis of a table stands an orthonormal basis whose first vector is constant (Helmert's). The
-coefficients that are constant along all axes but those of a set B are the effect of B, the part of the
-marginal on B that no smaller marginal tells. Two views are consistent exactly when each effect that both have
-is the same in their marginals. So the nearest consistent tables in weighted squares average each coefficient
-by itself, view i with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
+**Effects** are coordinates of overlapping tables in which consistency is separable. Along every axis of a
+table stands an orthonormal basis whose first vector is constant (Helmert's). The coefficients that are
+constant along all axes but those of a set B are the effect of B, the part of the marginal on B that no
+smaller marginal tells. Two views are consistent exactly when each effect that both have is the same in their
+marginals. So the nearest consistent tables in weighted squares average each coefficient by itself, view i
+with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
 
 :class:`Observed` holds every effect that one of the views has, averaged, with its precision.
 """
@@ -66,9 +65,9 @@ def residual(views: Sequence[Sequence[int]], tables: Sequence[NDArray[np.floatin
     return worst
 
 
-def _marginal(table: NDArray[np.floating], view: Sequence[int], axes: set[int]) -> Array:
+def _marginal(table: NDArray[np.floating], view: Sequence[int], attributes: set[int]) -> Array:
     """Return the marginal of a table on those of its attributes that are kept."""
-    dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in axes)
+    dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in attributes)
     summed: Array = table.sum(axis=dropped, dtype=np.float64)
     return summed
 
@@ -92,11 +91,11 @@ def check_views(views: Any, attributes: int) -> list[View]:
     return read
 
 
-def require_cells(target: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
-    """Return the wanted attributes, or raise ParameterError when their table would need too much memory."""
-    read = tuple(integer("wanted", item, 0, len(sizes) - 1) for item in target)
+def require_cells(attributes: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
+    """Return the attributes, or raise ParameterError when their table would need too much memory."""
+    read = tuple(integer("attributes", item, 0, len(sizes) - 1) for item in attributes)
     if not read or len(set(read)) != len(read):
-        raise ParameterError("wanted", f"expected different attributes, at least one, got {read}")
+        raise ParameterError("attributes", f"expected different attributes, at least one, got {read}")
     cells = math.prod(sizes[attribute] for attribute in read)
     if cells > most_cells:
         raise ParameterError(
@@ -191,7 +190,7 @@ def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
 
 
 def effect_errors(
-    target: Sequence[int], views: Sequence[View], sizes: Sequence[int], precision: Sequence[float]
+    attributes: Sequence[int], views: Sequence[View], sizes: Sequence[int], precision: Sequence[float]
 ) -> float:
     """Return the expected sum of squared errors of a marginal from the noise of the views that share in it.
 
@@ -201,7 +200,7 @@ def effect_errors(
 
     Parameters
     ----------
-    target : sequence of int
+    attributes : sequence of int
     views : sequence of tuple of int
     sizes : sequence of int
     precision : sequence of float
@@ -214,10 +213,10 @@ def effect_errors(
     """
     cells = [float(np.prod([sizes[a] for a in view])) for view in views]
     inside = [set(view) for view in views]
-    whole = float(np.prod([sizes[a] for a in target]))
+    whole = float(np.prod([sizes[a] for a in attributes]))
     error = 0.0
-    for count in range(1, len(target) + 1):
-        for effect in combinations(target, count):
+    for count in range(1, len(attributes) + 1):
+        for effect in combinations(attributes, count):
             own, free = float(np.prod([sizes[a] for a in effect])), np.prod([sizes[a] - 1 for a in effect])
             chosen = set(effect)
             sure = sum(
@@ -389,8 +388,8 @@ class Observed:
 
     Examples
     --------
-    >>> said = Observed([(0, 1), (1,)], [np.eye(2) / 2, np.array([0.75, 0.25])], [2, 2], np.ones(2))
-    >>> said.single(1).round(4), said.tie(0, 1) > said.tie(0, 0)
+    >>> observed = Observed([(0, 1), (1,)], [np.eye(2) / 2, np.array([0.75, 0.25])], [2, 2], np.ones(2))
+    >>> observed.single(1).round(4), observed.tie(0, 1) > observed.tie(0, 0)
     (array([0.6667, 0.3333]), True)
     """
 

@@ -175,7 +175,6 @@ class AttributeAggregator(Server["AttributeSampling"]):
         return int(self.tally.counts().sum()) // self.mechanism.per_user
 
     def _count(self, reports: Any) -> None:
-        """Add records; nothing is added when one of them is impossible."""
         array = np.asarray(reports)
         if array.dtype.names is None or not {"attribute", "report"} <= set(array.dtype.names):
             raise DataError(
@@ -192,7 +191,6 @@ class AttributeAggregator(Server["AttributeSampling"]):
         self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Add the records of a table with columns of attributes and of reports."""
         count_records(self.mechanism, source, settings, self._count)
 
     def receive(self, source: Source, settings: Settings) -> None:

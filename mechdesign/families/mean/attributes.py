@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
-from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.estimate import AttributeMeans
@@ -30,17 +30,22 @@ from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import double_epsilon, integer, one_of, privacy_epsilon, user_count
+from mechdesign.core.validation import (
+    as_written,
+    double_epsilon,
+    integer,
+    one_of,
+    privacy_epsilon,
+    user_count,
+)
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
-from mechdesign.data.missing import Intake
-from mechdesign.exact.decimals import as_written
+from mechdesign.data.intake import Intake
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.mean.attribute_tables import (
@@ -188,7 +193,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return reports
 
     def recipe(self) -> Recipe:
-        """Return how a client draws the reports of the attributes that it draws."""
         ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
         steps = {"step": "sample", "per_user": self.per_user, "each": self.inner._client_steps()}
         columns = ("attribute", marked("report", self.survey_digest))
@@ -201,11 +205,9 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize``, of one column an attribute, and ``estimate``."""
         return attribute_operations(self)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for columns of a file and their ranges; see :meth:`Mechanism.for_data`."""
         self._require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.size:
             raise ParameterError(
@@ -248,7 +250,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     # Server
 
     def aggregator(self) -> AttributeAggregator:
-        """Return empty exact sums; those of many servers can be merged in any order."""
         return AttributeAggregator(self)
 
     def column_values(
@@ -302,7 +303,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return compose(privacy, self.per_user, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the certificates of ``inner``, with the privacy of k reports together."""
         others = (one for one in self.inner.certificates() if one.property != "privacy")
         return (self.audit().certificate(), *others)
 
@@ -313,7 +313,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
     def content(self) -> dict[str, Any]:
-        """Return the inner mechanism, the attributes, their ranges and the estimator."""
         return {
             "inner": {"type": self.inner.type, "content": self.inner.content()},
             "attributes": self.size if self.labels.names is None else list(self.labels.names),
@@ -327,7 +326,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     @classmethod
     @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         kind = mechanism_types()[content["inner"]["type"]]
         inner = kind.from_content(content["inner"]["content"])
         names = ("attributes", "per_user", "epsilon", "low", "high", "estimator")

@@ -17,7 +17,7 @@ computed, up to the roundings of u (3), of the float hi - lo, and of their produ
 the floor: together less than 2**-50 + 1/(hi - lo) of the range.
 
 Few random bits. The bit of a value is whether a uniform integer is below the value's weight; a batch draws
-heads first (see :mod:`mechdesign.exact.draw.draws`). Numpy finds the head of a weight at once as a double,
+heads first (see :mod:`mechdesign.exact.draws`). Numpy finds the head of a weight at once as a double,
 which is off by less than 1: each of the few operations adds at most 2**-53 of 2**16. Where the head that
 was drawn is the one found, or next to it, the weight is computed as an integer.
 """
@@ -35,15 +35,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
-from mechdesign.collect.base import require_total
+from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.collect.repair import PrivacyTarget, make_private
-from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import (
     double_delta,
@@ -54,9 +52,8 @@ from mechdesign.core.validation import (
     privacy_delta,
     privacy_epsilon,
 )
-from mechdesign.exact.draw.compiled import compiled
-from mechdesign.exact.draw.compiled.loops import below_heads
-from mechdesign.exact.draw.draws import FEW, TAIL, Codes, Heads, heads, tails_below
+from mechdesign.exact.bits import below_heads, compiled
+from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.mean.means import MeanMechanism
@@ -289,7 +286,6 @@ class CensoringInterval(MeanMechanism):
         return (ROUNDING + Fraction(1, self.hi - self.lo)) * Fraction(self.domain.width)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of what bias rounding leaves."""
         return self.audit().certificate(), bias_certificate(self.worst_bias, self.worst_variance())
 
     # Client
@@ -306,7 +302,6 @@ class CensoringInterval(MeanMechanism):
         return self._weights.bits(values, source)
 
     def _client_steps(self) -> Steps:
-        """Return the ends of the scale interval."""
         return {"step": "bit", "lo": whole_hex(self.lo), "hi": whole_hex(self.hi)}
 
     # Server
@@ -330,7 +325,6 @@ class CensoringInterval(MeanMechanism):
         return Fraction(self.domain.low) - self.slope * self._start
 
     def tally(self, groups: int = 1) -> CodeTally:
-        """Return counts of zeros and ones."""
         possible = np.array([self.lo < TOTAL, self.hi > 0])
         return CodeTally(groups, [Fraction(0), Fraction(1)], possible)
 
@@ -382,13 +376,11 @@ class CensoringInterval(MeanMechanism):
         return min(max((1.0 + self.above - self.below) / 2.0, 0.0), 1.0)
 
     def content(self) -> dict[str, Any]:
-        """Return the integers, the guarantee and the range."""
         integers = {"total": TOTAL, "lo": self.lo, "hi": self.hi, "mixing": self.mixing}
         return {"delta": self.delta, **super().content(), **integers}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         promise = content["epsilon"], content["delta"]
         return cls(content["lo"], content["hi"], *promise, content["low"], content["high"], content["mixing"])
@@ -426,7 +418,6 @@ class Duchi(CensoringInterval):
 
     @classmethod
     def symmetric(cls, epsilon: float, low: float = -1.0, high: float = 1.0) -> Self:
-        """Return Duchi's mechanism; the same as the constructor."""
         return cls(epsilon, low, high)
 
     @property
@@ -436,11 +427,9 @@ class Duchi(CensoringInterval):
 
     @property
     def offset(self) -> Fraction:
-        """The middle of the range."""
         return Fraction(self.domain.low) + Fraction(self.domain.width) / 2
 
     def tally(self, groups: int = 1) -> CodeTally:
-        """Return counts of zeros and ones, with the scores -1 and 1."""
         return CodeTally(groups, [Fraction(-1), Fraction(1)], np.array([True, True]))
 
     @cached_property
@@ -459,11 +448,9 @@ class Duchi(CensoringInterval):
         return ScoreLimits(self.curves.sampled(times), sums, rounding)
 
     def _ones(self, sums: ReportSums, units: float) -> Any:
-        """Return the number of ones."""
         return np.rint((np.asarray(sums.mean) / units + 0.5) * sums.count)
 
     def content(self) -> dict[str, Any]:
-        """Return the integers, the guarantee and the range."""
         return super().content()
 
     @classmethod

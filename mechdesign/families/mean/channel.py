@@ -236,7 +236,6 @@ class MeanChannel(Problem[GridMean]):
         return criterion_value(knots, means, moments, self.criterion)
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the largest violations of row sums, signs, privacy and unbiasedness (in floating point)."""
         channel = np.asarray(variables["channel"], dtype=np.float64)
         outputs = np.asarray(variables["output_values"], dtype=np.float64)
         power = math.exp(min(self.epsilon, 700.0))
@@ -258,7 +257,6 @@ class MeanChannel(Problem[GridMean]):
         return self.deployable(solution.variables["channel"], solution.variables["output_values"])
 
     def among(self) -> str:
-        """Return the set of channels among which an optimum is one: its grid is part of it."""
         outputs = "any outputs" if self.outputs is None else f"{self.outputs} outputs"
         return f"unbiased epsilon-private channels on the grid of {len(self.knots())} inputs with {outputs}"
 
@@ -311,8 +309,7 @@ def criterion_value(knots: Array, means: Array, moments: Array, criterion: str) 
 
 def figures(problem: MeanChannel, solution: Solution[Any]) -> list[Figure]:
     """Return figures of the report of each number and of its variance."""
-    from mechdesign.show.figure import Figure, Panel
-    from mechdesign.show.marks import Line
+    from mechdesign.show.figure import Figure, Line, Panel
 
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
     outputs = np.asarray(solution.variables["output_values"], dtype=np.float64)

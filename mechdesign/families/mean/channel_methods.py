@@ -85,7 +85,7 @@ def hat_weights(grid: Array) -> Array:
 
 
 def solve_by_columns(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0) -> Outcome:
-    """Solve on a coarse grid, refine to the wanted one, and make the channel exactly private."""
+    """Solve on a coarse grid, refine to the requested one, and make the channel exactly private."""
     if problem.epsilon == 0.0:
         return Outcome(
             status="infeasible",

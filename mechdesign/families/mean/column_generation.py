@@ -1,6 +1,6 @@
 """Column generation for the best mean mechanism: the master program, its cuts, and the loop that solves it.
 
-The master chooses how much of each pair (output, pattern) of :mod:`.patterns` to use. By symmetry (a
+The master chooses how much of each pair (output, pattern) to use. By symmetry (a
 mechanism may be averaged with its mirror image) a column stands for (t, w) and (-t, w reversed), and only the
 inputs x >= 0 need rows. A value between two inputs is rounded to one of them at random, so the second
 moment is interpolated linearly and the variance at any point p of [-1, 1] is
@@ -12,11 +12,10 @@ the worst case over all p is approached by cutting planes at the p where it is e
 ``generate_columns`` adds the cheapest columns and the violated cuts and proves a bound on the way;
 ``refined`` starts from the solution on a coarser grid of inputs.
 
-The columns of a private channel, their prices, and the lower bounds that prices prove.
-
-A column of an epsilon-private channel has entries within a factor e^eps of each other, so it is a sum of
-columns theta w with w_x in {q, 1}, q = e^-eps: the two-valued patterns are the extreme rays. A mechanism is
-a measure over pairs (output value t, pattern w) that satisfies, for every input x of a grid on [-1, 1],
+**Columns, their prices, and the lower bounds that prices prove.** A column of an epsilon-private channel has
+entries within a factor e^eps of each other, so it is a sum of columns theta w with w_x in {q, 1}, q = e^-eps:
+the two-valued patterns are the extreme rays. A mechanism is a measure over pairs (output value t, pattern w)
+that satisfies, for every input x of a grid on [-1, 1],
 
     sum theta w_x = 1,    sum theta t w_x = x,    S_x = sum theta t^2 w_x    (second moment).
 
@@ -438,7 +437,7 @@ class Generated:
 
 
 def refined(make: Callable[[int], ChannelDesign], size: int, accuracy: float) -> Generated:
-    """Solve on ever finer grids, each started from the one before; the last one has the wanted size.
+    """Solve on ever finer grids, each started from the one before; the last one has the requested size.
 
     Parameters
     ----------

@@ -79,7 +79,6 @@ class Laplace(FormulaMechanism):
         return reports
 
     def tally(self, groups: int = 1) -> FloatTally:
-        """Return exact sums of rounded reports, centred at the middle of the range."""
         return FloatTally(groups, self.domain.middle, self.domain.half + self.scale * LARGEST_NOISE)
 
     @cached_property
@@ -99,7 +98,6 @@ class Laplace(FormulaMechanism):
         return 0.0
 
     def _least_variance(self) -> float:
-        """Return the variance, the same for all values."""
         return self.worst_variance()
 
     def log_density(self, values: Array, reports: Array) -> Array:
@@ -158,7 +156,6 @@ class Piecewise(FormulaMechanism):
             )
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
-        """Return reports by the inversion described in the module."""
         return self.place(unit, uniform_numbers(source, len(unit)))
 
     def place(self, unit: Array, uniform: Array) -> Array:
@@ -179,7 +176,6 @@ class Piecewise(FormulaMechanism):
         return self.reach * self.domain.half
 
     def tally(self, groups: int = 1) -> FloatTally:
-        """Return exact sums of rounded reports, centred at the middle of the range."""
         return FloatTally(groups, self.domain.middle, self.bound)
 
     @cached_property
@@ -219,7 +215,6 @@ class Piecewise(FormulaMechanism):
         return 1.0 if self._unit_variance_at(1.0) >= self._unit_variance_at(0.0) else 0.5
 
     def _least_variance(self) -> float:
-        """Return the lesser of the variances at the end and in the middle."""
         return min(self._unit_variance_at(0.0), self._unit_variance_at(1.0)) * self.domain.half**2
 
     def log_density(self, values: Array, reports: Array) -> Array:

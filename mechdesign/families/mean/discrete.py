@@ -31,8 +31,7 @@ from mechdesign.collect.codec import Array
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.decimals import as_written
+from mechdesign.core.validation import as_written, integer, privacy_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean.grid import GridMean
@@ -94,7 +93,6 @@ class DiscretePiecewise(GridMean):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         names = ("epsilon", "low", "high", "cells", "window")
         return cls(*(content[name] for name in names), for_double="exact_epsilon" not in content)
 

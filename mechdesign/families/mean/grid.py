@@ -30,14 +30,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range
@@ -49,7 +48,7 @@ from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
 if TYPE_CHECKING:
-    from mechdesign.collect.reporting import Randomizer
+    from mechdesign.collect.base import Randomizer
 
 MIDDLE = Fraction(1, 2)
 
@@ -204,7 +203,6 @@ class GridMean(MeanMechanism):
         return self.channel.common_randomizer()
 
     def audit(self) -> PrivacyAudit:
-        """Return the exact audit of the channel that is sampled from."""
         return self.channel.audit()
 
     @cached_property
@@ -222,7 +220,6 @@ class GridMean(MeanMechanism):
         return (self.knot_bias[0] + ROUNDING) * Fraction(self.domain.width)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of what bias remains."""
         bias = bias_certificate(self.worst_bias, self.worst_variance())
         gap, knot = self.knot_bias
         figures = {**bias.figures, "knot_bias": float_up(gap * Fraction(self.domain.width))}
@@ -256,7 +253,6 @@ class GridMean(MeanMechanism):
         return self.channel._search(segment, source.integers(len(unit)))
 
     def _client_steps(self) -> Steps:
-        """Return the knots and the cumulative rows of the channel between them."""
         return {"step": "grid", "knots": self.knots.tolist(), "rows": self.channel._client_steps()["rows"]}
 
     def values(self, reports: Any) -> Array:
@@ -274,12 +270,10 @@ class GridMean(MeanMechanism):
 
     @property
     def slope(self) -> Fraction:
-        """The width of the range."""
         return Fraction(self.domain.width)
 
     @property
     def offset(self) -> Fraction:
-        """The middle of the range."""
         return Fraction(self.domain.low) + self.slope / 2
 
     @cached_property
@@ -320,7 +314,6 @@ class GridMean(MeanMechanism):
         return frozen(moments)
 
     def _unit_variance(self, unit: Array) -> Array:
-        """Return the variance of the output value, rounding to the grid included."""
         variance: Array = np.interp(unit, self.knots, self._moments) - (unit - 0.5) ** 2
         return variance
 
@@ -337,7 +330,6 @@ class GridMean(MeanMechanism):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return channel, output values and range."""
         return {
             "low": self.domain.low,
             "high": self.domain.high,
@@ -348,7 +340,6 @@ class GridMean(MeanMechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         channel = FiniteChannel.from_content(content["channel"])
         return cls(channel, content["outputs"], content["low"], content["high"], content["displacement"])
 

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense, Variables
@@ -222,7 +221,6 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         return report_1 and (self.notion == "one-sided" or 1 - low <= power * (1 - high) + delta)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return exact privacy of the interval as it is, and optimality of the value."""
         interval = solution.variables["interval"]
         privacy = self.audit(solution.variables).certificate()
         allowed = self.is_private(float(interval[0]), float(interval[1]))

@@ -283,7 +283,7 @@ class Border:
 
 
 def branch_and_bound(problem: MeanInterval, accuracy: float = 1e-9) -> Outcome:
-    """Cut the piece with the lowest bound until bound and best value agree to the wanted accuracy."""
+    """Cut the piece with the lowest bound until bound and best value agree to the requested accuracy."""
     border = Border(problem)
     left, right = border.first, border.last
     best = min((left, right), key=lambda a: problem.at_offsets(a, border.b(a)))

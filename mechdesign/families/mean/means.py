@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.classes import DensityAudit
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.collecting import (
     CLIP,
@@ -32,17 +33,16 @@ from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng
 from mechdesign.families.mean.tally import Moments, Tally
 
@@ -159,20 +159,17 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         raise no_recipe(self.type)
 
     def recipe(self) -> Recipe:
-        """Return how a client draws a report of one number."""
         name = self.data_columns[0] if self.data_columns else None
         column = marked(name or "value", self.survey_digest)
         question = AskedNumber(name, self.domain.low, self.domain.high)
         return Recipe((question,), (column,), self._client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return one report as a whole number, from the bits of a source."""
         return int(self.draw(self.domain.to_unit(self.domain.check([answer])), source)[0])
 
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
         low, high = self.domain.low, self.domain.high
         takes = Column("value", "a number from {} to {}".format(*edge_texts((low, high))), any_name=True)
         return column_operations(self, takes, "a report", self._client, (CLIP,), "the mean")
@@ -184,7 +181,6 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         return self.randomize(numbers, rng=rng, clip=True)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for a column of a file and its range; see :meth:`Mechanism.for_data`."""
         if len(intake.columns) > 1 or len(ranges) > 1:
             raise ParameterError(
                 "columns",
@@ -192,11 +188,11 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
                 "name one",
             )
         self._require_missing(intake.missing)
-        fitted = self
+        mechanism = self
         if ranges:
             low, high = ranges[0]
-            fitted = type(self).from_content({**self.content(), "low": low, "high": high})
-        return fitted.replaced(intake=intake, about=self.about)
+            mechanism = type(self).from_content({**self.content(), "low": low, "high": high})
+        return mechanism.replaced(intake=intake, about=self.about)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with this many users, whatever their values."""
@@ -207,7 +203,6 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     # Server
 
     def aggregator(self) -> MeanAggregator:
-        """Return empty exact sums; those of many servers can be merged in any order."""
         return MeanAggregator(self)
 
     def _estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
@@ -237,7 +232,6 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         return float(result[0]) if values.ndim == 0 else result.reshape(values.shape)
 
     def explained(self) -> tuple[str, ...]:
-        """Return an explanation of input, output, the steps between and the protection of a report."""
         low, high = edge_texts((self.domain.low, self.domain.high))
         error = math.sqrt(self.worst_variance())
         return (
@@ -277,7 +271,6 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return the guarantee and the range; all that the formulas need."""
         return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high}
 
 
@@ -313,7 +306,6 @@ class FormulaMechanism(MeanMechanism):
 
     @property
     def offset(self) -> Fraction:
-        """The middle of the range."""
         return Fraction(self.domain.middle)
 
     @abstractmethod
@@ -321,12 +313,10 @@ class FormulaMechanism(MeanMechanism):
         """Return the audit of the density: for real numbers, not for the doubles that are sent."""
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the audit of the density as a certificate that is not exact."""
         return (self.audit().certificate(),)
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values; the certificates are recomputed."""
         return cls(content["epsilon"], content["low"], content["high"])
 
 
@@ -356,7 +346,6 @@ class MeanAggregator(Server[MeanMechanism]):
         return int(self.tally.counts()[0])
 
     def _count(self, reports: Any) -> None:
-        """Add reports; nothing is added when one of them is impossible."""
         self.tally.add(self.tally.check(reports))
 
     def _merge(self, other: Self) -> None:

@@ -2,14 +2,14 @@
 
 **The ladder.** The file ``ladder.npz`` beside this module holds solved channels at a ladder of epsilons,
 where column generation starts at other ones. For each rung it has the columns of a solution on the default
-grid of inputs: outputs t, patterns w and amounts theta of :mod:`.patterns`, and the worst variance of the
-mechanism that they make. Nothing is trusted: a mechanism made from a rung is repaired and audited in exact
-arithmetic, and a solution that starts from one proves its own bound. ``python -m benchmarks.mean_ladder``
-writes the file.
+grid of inputs: outputs t, patterns w and amounts theta of :mod:`.column_generation`, and the worst variance
+of the mechanism that they make. Nothing is trusted: a mechanism made from a rung is repaired and audited in
+exact arithmetic, and a solution that starts from one proves its own bound. ``python -m
+benchmarks.mean_ladder`` writes the file.
 
 **What epsilon is worth**, from the prices of the patterns. Let columns (t_j, w_j) with amounts theta_j be a
-best mechanism, and l, s, c the multipliers that prove it (:mod:`.patterns`), f_x(t) = c_x t^2 - s_x t -
-l_x. With all of these kept,
+best mechanism, and l, s, c the multipliers that prove it (:mod:`.column_generation`), f_x(t) = c_x t^2 -
+s_x t - l_x. With all of these kept,
 
     L(q) = sum_x (l_x + s_x x) - constant + sum_j theta_j sum_x w_jx(q) f_x(t_j),      q = e^-eps,
 

@@ -138,7 +138,6 @@ class CodeTally(Tally):
         return codes
 
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
-        """Count the codes in each group."""
         size = len(self.scores)
         for start in range(0, len(reports), PIECE):
             part = reports[start : start + PIECE]
@@ -150,17 +149,14 @@ class CodeTally(Tally):
             self.table += np.bincount(places, minlength=self.table.size).reshape(self.table.shape)
 
     def merge(self, other: Self) -> None:
-        """Add the counts of another tally."""
         require_users(int(self.table.sum()) + int(other.table.sum()))
         self.table = self.table + other.table
 
     def counts(self) -> Codes:
-        """Return the number of reports in each group."""
         totals: Codes = self.table.sum(axis=1)
         return totals
 
     def moments(self, group: int = 0) -> Moments:
-        """Return the exact moments of the scores."""
         row = self.table[group].tolist()
         pairs = [(count, score) for count, score in zip(row, self.scores, strict=True) if count]
         total = sum((count * score for count, score in pairs), Fraction(0))
@@ -168,12 +164,10 @@ class CodeTally(Tally):
         return Moments(sum(row), total, square)
 
     def as_json(self) -> list[list[int]]:
-        """Return the counts."""
         rows: list[list[int]] = self.table.tolist()
         return rows
 
     def restore(self, rows: Any) -> None:
-        """Set the counts."""
         counts = whole_rows(rows, len(self.scores), self.groups)
         if any(count and not able for row in counts for count, able in zip(row, self.possible, strict=True)):
             raise DataError(
@@ -229,7 +223,6 @@ class FloatTally(Tally):
         return array
 
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
-        """Add the reports to the sums of their groups."""
         for start in range(0, len(reports), PIECE):
             part = reports[start : start + PIECE]
             whole = part - self.centre
@@ -257,7 +250,6 @@ class FloatTally(Tally):
             self._add_one(group, int(counts[group]), *(float(column[group]) for column in columns))
 
     def merge(self, other: Self) -> None:
-        """Add the sums of another tally."""
         require_users(sum(entry[0] for entry in (*self.sums, *other.sums)))
         self.sums = [
             [mine + theirs for mine, theirs in zip(*pair, strict=True)]
@@ -265,11 +257,9 @@ class FloatTally(Tally):
         ]
 
     def counts(self) -> Codes:
-        """Return the number of reports in each group."""
         return np.array([entry[0] for entry in self.sums], dtype=np.int64)
 
     def moments(self, group: int = 0) -> Moments:
-        """Return the exact moments of the rounded scores."""
         count, total, square = self.sums[group]
         return Moments(count, total * self.resolution, square * self.resolution**2, self.resolution / 2)
 
@@ -278,7 +268,6 @@ class FloatTally(Tally):
         return [list(entry) for entry in self.sums]
 
     def restore(self, rows: Any) -> None:
-        """Set the sums."""
         sums = whole_rows(rows, 3, self.groups, signed=True)
         most = (1 << STEPS + 1) ** 2  # of the square of one report in steps
         if not all(n >= 0 and total**2 <= n * square and square <= n * most for n, total, square in sums):

@@ -92,7 +92,6 @@ class WaveTally(FloatTally):
         self.histogram: Codes = np.zeros((groups, BUCKETS), dtype=np.int64)
 
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
-        """Add the reports to the sums and the histogram of their groups."""
         super().add(reports, groups)
         factor = BUCKETS / (2.0 * self.bound)
         for start in range(0, len(reports), PIECE):
@@ -104,7 +103,6 @@ class WaveTally(FloatTally):
             self.histogram += counts.reshape(self.histogram.shape)
 
     def merge(self, other: Self) -> None:
-        """Add the sums and the histogram of another tally."""
         super().merge(other)
         self.histogram = self.histogram + other.histogram
 
@@ -115,7 +113,6 @@ class WaveTally(FloatTally):
         ]
 
     def restore(self, rows: Any) -> None:
-        """Set the sums and the histogram."""
         read = whole_rows(rows, 3 + BUCKETS, self.groups, signed=True)
         if any(min(row[3:]) < 0 or sum(row[3:]) != row[0] for row in read):
             raise DataError("aggregator", "the histogram is damaged", "add the reports again")
@@ -170,7 +167,6 @@ class SquareWave(FormulaMechanism):
         return reports
 
     def tally(self, groups: int = 1) -> WaveTally:
-        """Return exact sums and histograms, centred at the middle of the range."""
         return WaveTally(groups, self.domain.middle, (0.5 + self.halfwidth) * self.domain.width)
 
     @property
@@ -191,7 +187,6 @@ class SquareWave(FormulaMechanism):
         return Curves(c * width, second * width**2, third * width**3, fourth / gain**4 * width**4)
 
     def _unit_variance(self, unit: Array) -> Array:
-        """Return the variance of the unbiased estimator from one report."""
         variance: Array = formulas.wave_unit_variance(self.epsilon, unit)
         return variance
 
@@ -201,7 +196,6 @@ class SquareWave(FormulaMechanism):
         return 1.0 if end >= middle else 0.5
 
     def _least_variance(self) -> float:
-        """Return the lesser of the variances at the end and in the middle."""
         return (
             float(formulas.wave_unit_variance(self.epsilon, np.array([1.0, 0.5])).min())
             * self.domain.width**2

@@ -6,7 +6,7 @@ PROBLEMS: tuple[str, ...] = ("RandomizedResponse",)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.response.closed_forms import (
+    from mechdesign.families.response.extended_response import (
         ExtendedResponse as ExtendedResponse,
         mutual_information as mutual_information,
         output_entropy as output_entropy,
@@ -16,7 +16,7 @@ else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "closed_forms": "ExtendedResponse mutual_information output_entropy",
+            "extended_response": "ExtendedResponse mutual_information output_entropy",
             "randomized_response": "RandomizedResponse",
         },
     )

@@ -22,8 +22,8 @@ from mechdesign.core.problem import Outcome
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import frozen_value
-from mechdesign.families.response.categories import inner_lengths, spanner
 from mechdesign.families.response.linear_program import SIMPLEX_ROWS, polished, row_count, shifted
+from mechdesign.families.response.parameters import inner_lengths, spanner
 from mechdesign.families.response.randomized_response import RandomizedResponse
 from mechdesign.solvers.interior import CoupledCones
 

@@ -11,23 +11,12 @@ Every row is divided by its exponential, so that no coefficient exceeds 1.
 
 ``ChannelPrices`` are its multipliers, as prices of privacy. ``polished`` makes a solver's channel feasible
 and states what that cost; other methods use it as well.
-
-All extreme points of the polytope of private channels, for few answers: an independent check.
-
-A linear or convex utility has its maximum at an extreme point. Without delta, the columns of a channel
-are combinations of the extreme rays of K = {p : p_i <= e^eps p_i'}, the 2^n - 2 patterns in {1, e^eps}^n
-that are not constant; a channel is a point theta >= 0 of sum theta_js s = 1, and every extreme channel is
-the image of a basic solution. All bases are tried (n <= 4), and images that are not extreme are left out
-by the rank of their active constraints. With delta or a distance the polytope is given to Qhull, up to
-dimension n (m - 1) = 6.
-Figures 1 and 5 of Zhou, Lu, Wu (2019) are the case n = 2.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -36,11 +25,9 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.metric import needed_pairs
 from mechdesign.collect.repair import cleaned, constant_rows, least_mixing, merged_rows
-from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Outcome, Problem
 from mechdesign.core.values import frozen_value
 from mechdesign.families.response.randomized_response import RandomizedResponse
-from mechdesign.solvers.enumeration import basic_solutions, polytope_vertices, unique_rows
 
 if TYPE_CHECKING:
     from mechdesign.core.sensitivity import Binding
@@ -297,164 +284,4 @@ def why_not(problem: RandomizedResponse) -> str | None:
     most = MAX_ROWS if problem.distance is None else MAX_METRIC_ROWS
     if rows > most:
         return f"it would have {rows} privacy rows, more than {most}"
-    return None
-
-
-MAX_BASES = 1_000_000
-MAX_DIMENSION = 6
-RANK_TOLERANCE = 1e-9
-
-CORNER_ERROR = 1e-12
-"""Corners solve small linear systems in floating point; the bound is enlarged by this part."""
-
-FLAT = 1e-3
-"""Epsilons below this leave rays so close together that floating point cannot tell them apart."""
-
-FLAT_POLYTOPE, STEEP_POLYTOPE = 0.01, 6.0
-"""Qhull needs the exponents epsilon d, or a delta, inside this range."""
-
-
-def extreme_points(problem: RandomizedResponse) -> Array:
-    """Return the extreme channels of a problem's polytope, shape (vertices, n, m).
-
-    Examples
-    --------
-    The polygon of figure 1 has the four corners A, B, C and D, that of figure 5 has eight:
-
-    >>> import mechdesign as md
-    >>> len(extreme_points(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.1)))
-    4
-    >>> len(extreme_points(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.1, delta=0.2)))
-    8
-    """
-    reason = why_not_extreme_points(problem)
-    if reason is not None:
-        raise MethodError("extreme points", reason)
-    if 1 in (problem.size, problem.reports) or (problem.epsilon == 0.0 and problem.delta == 0.0):
-        return np.repeat(np.eye(problem.reports)[:, None, :], problem.size, axis=1)
-    if problem.delta > 0 or problem.distance is not None:
-        return _by_halfspaces(problem)
-    return _by_rays(problem)
-
-
-def _by_rays(problem: RandomizedResponse) -> Array:
-    n, m = problem.size, problem.reports
-    numbers = np.arange(1, (1 << n) - 1)
-    rays = np.where((numbers >> np.arange(n)[:, None]) & 1, math.exp(problem.epsilon), 1.0)
-    owners = np.repeat(np.arange(m), rays.shape[1])
-    columns = np.tile(rays, m)
-    values, bases = basic_solutions(columns, np.ones(n))
-    channels = np.zeros((len(values), m, n))
-    for place in range(n):
-        chosen = bases[:, place]
-        np.add.at(
-            channels, (np.arange(len(values)), owners[chosen]), columns.T[chosen] * values[:, place][:, None]
-        )
-    distinct = unique_rows(channels.transpose(0, 2, 1).reshape(len(values), n * m))
-    return np.array([point.reshape(n, m) for point in distinct if _is_extreme(point.reshape(n, m), problem)])
-
-
-def _is_extreme(channel: Array, problem: RandomizedResponse) -> bool:
-    """Whether the active constraints (row sums, p >= 0, p_ij <= e^eps p_i'j) have full rank."""
-    n, m = channel.shape
-    exponential = math.exp(problem.epsilon)
-    columns = channel.T
-    tight = np.abs(columns[:, :, None] - exponential * columns[:, None, :]) < RANK_TOLERANCE
-    tight[:, np.arange(n), np.arange(n)] = False
-    zero = np.argwhere(columns < RANK_TOLERANCE)
-    report, more, less = np.nonzero(tight)
-    if n + len(zero) + len(report) < n * m:
-        return False
-    unit = np.eye(n * m).reshape(n, m, n * m)
-    active = [
-        unit.sum(axis=1),
-        unit[zero[:, 1], zero[:, 0]],
-        unit[more, report] - exponential * unit[less, report],
-    ]
-    return bool(np.linalg.matrix_rank(np.concatenate(active), tol=RANK_TOLERANCE) == n * m)
-
-
-def _by_halfspaces(problem: RandomizedResponse) -> Array:
-    """Substitute the last report of each row and enumerate the corners of what is left."""
-    n, m = problem.size, problem.reports
-    rows, limits = _halfspaces(problem)
-    # p = base + lift x, where x holds the first m - 1 entries of every row
-    lift = np.kron(np.eye(n), np.vstack([np.eye(m - 1), -np.ones(m - 1)]))
-    base = np.tile(np.concatenate([np.zeros(m - 1), [1.0]]), n)
-    interior = np.full(n * (m - 1), 1.0 / m)
-    corners = polytope_vertices(rows @ lift, limits - rows @ base, interior)
-    return (base + corners @ lift.T).reshape(-1, n, m)
-
-
-def _halfspaces(problem: RandomizedResponse) -> tuple[Array, Array]:
-    n, m = problem.size, problem.reports
-    unit = np.eye(n * m).reshape(n, m, n * m)
-    rows, limits = [-unit[i, j] for i in range(n) for j in range(m)], [0.0] * (n * m)
-    distance = problem.distances()
-    sizes = range(1, m) if problem.notion == "ldp" and problem.delta > 0 else range(1, 2)
-    for first in range(n):
-        for second in range(n):
-            if first == second:
-                continue
-            factor = math.exp(problem.epsilon * (1.0 if distance is None else distance[first, second]))
-            for size in sizes:
-                for reports in combinations(range(m), size):
-                    rows.append(sum(unit[first, j] - factor * unit[second, j] for j in reports))
-                    limits.append(problem.delta)
-    return np.array(rows), np.array(limits)
-
-
-def run_extreme_points(problem: RandomizedResponse) -> Outcome:
-    """Evaluate the utility at every extreme point and take the best."""
-    corners = extreme_points(problem)
-    values = [problem.objective({"channel": corner}) for corner in corners]
-    best = int(np.argmax(values))
-    channel, notes = polished(problem, corners[best])
-    return Outcome(
-        status="optimal",
-        variables={"channel": channel},
-        bound=float(values[best]) + _margin(problem, max(abs(value) for value in values)),
-        bound_source="the maximum over all extreme points, which are known to 1e-12",
-        solver="enumeration",
-        notes={**notes, "extreme_points": len(corners)},
-    )
-
-
-def _margin(problem: RandomizedResponse, largest: float) -> float:
-    """Return the most utility that the errors of the corners may hide."""
-    if problem.is_linear:
-        return CORNER_ERROR * float(np.abs(problem.centred_weights()[0]).sum())
-    # the information is of second order in epsilon, its slope of first
-    return CORNER_ERROR * largest / min(1.0, problem.epsilon) if problem.epsilon > 0 else 0.0
-
-
-def why_not_extreme_points(problem: RandomizedResponse) -> str | None:
-    """Return why enumeration does not apply, or None."""
-    n, m = problem.size, problem.reports
-    if problem.is_extended:
-        return "there are custom constraints or a custom utility"
-    if n > 4:
-        return f"{n} answers have too many extreme points; the limit is 4 answers"
-    if problem.delta > 0 or problem.distance is not None:
-        return _why_not_halfspaces(problem)
-    if math.comb(m * ((1 << n) - 2), n) > MAX_BASES:
-        return f"{n} answers and {m} reports have more than {MAX_BASES} bases"
-    if problem.epsilon > 10 or 0.0 < problem.epsilon < FLAT:
-        return "e^epsilon is too large, or too close to 1, to distinguish extreme points"
-    return None
-
-
-def _why_not_halfspaces(problem: RandomizedResponse) -> str | None:
-    n, m = problem.size, problem.reports
-    if m == 1:
-        return None
-    if n * (m - 1) > MAX_DIMENSION:
-        return f"with delta or a distance the dimension is {n * (m - 1)}; the limit is {MAX_DIMENSION}"
-    distance = problem.distances()
-    steps = np.ones(1) if distance is None or n == 1 else distance[~np.eye(n, dtype=bool)]
-    low, high = problem.epsilon * float(steps.min()), problem.epsilon * float(steps.max())
-    if (n > 1 and max(low, problem.delta) < FLAT_POLYTOPE) or 0.0 < problem.delta < FLAT:
-        return "the polytope is too flat to distinguish extreme points (delta, epsilon or a distance near 0)"
-    if high > STEEP_POLYTOPE:
-        return "e^epsilon is too large to distinguish extreme points"
     return None

@@ -25,8 +25,8 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, one_of, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import rounding_allowance
-from mechdesign.families.response import categories as priors
-from mechdesign.families.response.categories import (
+from mechdesign.families.response import parameters as priors
+from mechdesign.families.response.parameters import (
     DISTANCES_GENERATORS as DISTANCES,
     distance_matrix,
     entropy_bits,

@@ -41,19 +41,18 @@ from mechdesign.collect.kary import KaryChannel
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.response import (
-    closed_forms as noise,
-    convex_program,
+    extended_response as convex_program,
+    extreme_points,
     interior_point,
     linear_program,
-    linear_program as extreme_points,
+    noise,
 )
-from mechdesign.families.response.categories import pattern_information
 from mechdesign.families.response.linear_program import polished
+from mechdesign.families.response.parameters import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
-    from mechdesign.show.figure import Figure
-    from mechdesign.show.marks import Line
+    from mechdesign.show.figure import Figure, Line
 
 DENSE_LIMIT = 1024
 """Up to this many answers the channel is a plain (n, n) array; above, a structured KaryChannel."""
@@ -193,7 +192,7 @@ METHODS = (
            convex_program.run, convex_program.why_not),
     Method("extreme-points", RandomizedResponse, "numeric",
            "all extreme points of the polytope of channels, n <= 4",
-           extreme_points.run_extreme_points, extreme_points.why_not_extreme_points),
+           extreme_points.run, extreme_points.why_not),
     Method("planar-remapped", RandomizedResponse, "heuristic",
            "planar Laplace noise, each observed point mapped to the best report",
            noise.remapped, noise.why_no_noise),
@@ -220,14 +219,13 @@ def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure
     is_polygon = (problem.size, problem.reports) == (2, 2) and problem.is_linear and not problem.is_extended
     return (
         [_polygon(problem, channel), *cells]
-        if is_polygon and extreme_points.why_not_extreme_points(problem) is None
+        if is_polygon and extreme_points.why_not(problem) is None
         else cells
     )
 
 
 def _polygon(problem: RandomizedResponse, channel: Array) -> Figure:
-    from mechdesign.show.figure import Figure, Panel
-    from mechdesign.show.marks import Points, Polygon
+    from mechdesign.show.figure import Figure, Panel, Points, Polygon
 
     corners = extreme_points.extreme_points(problem)[:, [0, 1], [0, 1]]
     middle = corners.mean(axis=0)
@@ -264,7 +262,7 @@ def solution_value(weights: Array, channel: Array) -> float:
 
 def _level_line(slope: Array, best: Array, value: float) -> list[Line]:
     """Return the channels in the unit square that are as good as the chosen one; none where all are."""
-    from mechdesign.show.marks import Line
+    from mechdesign.show.figure import Line
 
     if not slope.any():
         return []

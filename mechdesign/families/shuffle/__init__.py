@@ -47,64 +47,66 @@ EXPORTS = ("OutOfReachError", "shuffled")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
-    from mechdesign.families.shuffle.batches import BatchShuffler as BatchShuffler
-    from mechdesign.families.shuffle.codewords import PRHR as PRHR
-    from mechdesign.families.shuffle.counting import ShuffleCounting as ShuffleCounting
-    from mechdesign.families.shuffle.design import shuffled as shuffled
-    from mechdesign.families.shuffle.digits import RSumRM as RSumRM
-    from mechdesign.families.shuffle.distinct import ShuffleDistinct as ShuffleDistinct
+    from mechdesign.families.shuffle.counts import (
+        ShuffleCounting as ShuffleCounting,
+        ShuffleDistinct as ShuffleDistinct,
+        ShuffleHistogram as ShuffleHistogram,
+        ShuffleRange as ShuffleRange,
+        ShuffleSum as ShuffleSum,
+        ShuffleUniformity as ShuffleUniformity,
+    )
+    from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
-    from mechdesign.families.shuffle.flips import CntRR as CntRR, RSumRR as RSumRR
+    from mechdesign.families.shuffle.flips import (
+        CntRR as CntRR,
+        HistFlip as HistFlip,
+        HistRR as HistRR,
+        RSumRR as RSumRR,
+    )
     from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
-    from mechdesign.families.shuffle.histogram import ShuffleHistogram as ShuffleHistogram
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
-    from mechdesign.families.shuffle.parity import DistinctParity as DistinctParity
+    from mechdesign.families.shuffle.messages import BatchShuffler as BatchShuffler
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
     from mechdesign.families.shuffle.promise import OutOfReachError as OutOfReachError
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
     from mechdesign.families.shuffle.pure import CntPURE as CntPURE
-    from mechdesign.families.shuffle.pure_digits import RSumPURE as RSumPURE
-    from mechdesign.families.shuffle.range import ShuffleRange as ShuffleRange
     from mechdesign.families.shuffle.range_tree import RangeTree as RangeTree
     from mechdesign.families.shuffle.responses import HistKR as HistKR, RSumKR as RSumKR
-    from mechdesign.families.shuffle.secure import CntSGM as CntSGM, RSumDSG as RSumDSG
-    from mechdesign.families.shuffle.sketch import PUCM as PUCM
-    from mechdesign.families.shuffle.sum import ShuffleSum as ShuffleSum
-    from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
-    from mechdesign.families.shuffle.uniformity_bits import AUT as AUT, PUT as PUT
-    from mechdesign.families.shuffle.uniformity_tests import UniformityDump as UniformityDump
-    from mechdesign.families.shuffle.vectors import HistFlip as HistFlip, HistRR as HistRR
+    from mechdesign.families.shuffle.secure import (
+        CntSGM as CntSGM,
+        DistinctParity as DistinctParity,
+        RSumDSG as RSumDSG,
+    )
+    from mechdesign.families.shuffle.shuffled_reports import shuffled as shuffled
+    from mechdesign.families.shuffle.sketch import PRHR as PRHR, PUCM as PUCM
+    from mechdesign.families.shuffle.uniformity_tests import (
+        AUT as AUT,
+        PUT as PUT,
+        UniformityDump as UniformityDump,
+    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "amplification": "ShuffleAmplification",
             "protocol": "Protocol",
-            "batches": "BatchShuffler",
-            "codewords": "PRHR",
-            "counting": "ShuffleCounting",
-            "design": "shuffled",
+            "messages": "BatchShuffler",
+            "counts": (
+                "ShuffleCounting ShuffleDistinct ShuffleHistogram ShuffleRange ShuffleSum ShuffleUniformity"
+            ),
+            "shuffled_reports": "shuffled",
             "promise": "OutOfReachError",
-            "digits": "RSumRM",
-            "distinct": "ShuffleDistinct",
+            "digits": "RSumPURE RSumRM",
             "dummies": "CntBN HistDump",
-            "flips": "CntRR RSumRR",
+            "flips": "CntRR HistFlip HistRR RSumRR",
             "hashing": "MURS SOLH",
-            "histogram": "ShuffleHistogram",
             "local_budget": "ShuffleLocalBudget",
-            "parity": "DistinctParity",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
-            "pure_digits": "RSumPURE",
-            "range": "ShuffleRange",
             "range_tree": "RangeTree",
             "responses": "HistKR RSumKR",
-            "secure": "CntSGM RSumDSG",
-            "sketch": "PUCM",
-            "sum": "ShuffleSum",
-            "uniformity": "ShuffleUniformity",
-            "uniformity_bits": "AUT PUT",
-            "uniformity_tests": "UniformityDump",
-            "vectors": "HistFlip HistRR",
+            "secure": "CntSGM DistinctParity RSumDSG",
+            "sketch": "PRHR PUCM",
+            "uniformity_tests": "AUT PUT UniformityDump",
         },
     )

@@ -1,37 +1,173 @@
-"""The problem ``shuffle-amplification``: how private reports are once they are shuffled.
+"""What the problems of amplification share: their parameters, and certificates of central epsilons.
+
+A certificate states the least delta that is proven at a central epsilon, whoever computed the epsilon, and
+how far it is from one that an attack refutes.
+
+The problem ``shuffle-amplification``: how private reports are once they are shuffled.
 
 Its methods return a central epsilon next to what an attack achieves.
+
+The methods of ``shuffle-amplification``: the first one that applies is the default.
+
+``blanket`` and ``convolution`` share no code. For any randomizer the blanket is that of the pair of inputs,
+e^-eps0 times the larger of their two laws; no pair does worse than binary randomized response
+(docs/families/shuffle.md, theorem A).
+
+``exact`` is for few users, ``binary`` for binary randomized response over all data of the others, in ranges.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 from mechdesign.collect import Mechanism
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, optimality as closeness
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import frozen_problem, real
+from mechdesign.core.fields import checked, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.validation import in_range, number
+from mechdesign.families.shuffle import theorems
+from mechdesign.families.shuffle.enumeration import exact_attack, exact_delta, exact_epsilon, why_not_exact
 from mechdesign.families.shuffle.judge import (
     Curve,
     Setting,
     attacked,
     attacked_epsilon,
+    binary,
+    blanket,
     case_of,
+    clones,
+    lattice,
     least_epsilon,
+    why_no_lattice,
+    why_not_binary,
 )
-from mechdesign.families.shuffle.randomizers import randomizer_of
-from mechdesign.families.shuffle.shuffling import (
-    ATTACK_WITHIN,
-    Shuffling,
-    attack_certificate,
-    central_privacy,
-    honest_users,
+from mechdesign.families.shuffle.sum_divergence import MOST_USERS
+from mechdesign.families.shuffle.theorems import (
+    LARGEST,
+    Theorem,
+    TheoremSetting,
+    frozen_parameter,
+    randomizer_of,
 )
-from mechdesign.families.shuffle.theorems import LARGEST, Theorem, TheoremSetting
+
+MOST = 10**15
+"""The most users."""
+
+
+def delta_of(value: Any) -> float:
+    """Return delta in (0, 1); 0 is refused, as shuffling amplifies nothing then."""
+    if number("delta", value) == 0.0:
+        raise ParameterError(
+            "delta", "is 0", "shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
+        )
+    return in_range("delta", value, 0.0, 1.0, low_open=True, high_open=True)
+
+
+def epsilon_of(field: str, value: Any) -> float:
+    """Return an epsilon in [0, 100]."""
+    return in_range(field, value, 0.0, LARGEST)
+
+
+def honest_users(users: int, honest: float) -> int:
+    """Return the least number of honest users: the fraction of all, rounded up.
+
+    A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
+
+    Examples
+    --------
+    >>> honest_users(1000, 0.1), honest_users(7, 0.5)
+    (100, 4)
+    """
+    return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
+
+
+@frozen_problem()
+class Shuffling:
+    """Base of the problems of shuffled reports of one randomizer."""
+
+    users: int = whole("Number of users who report, at least 2.", low=2, high=MOST)
+    delta: float = checked(
+        "From above 0 to below 1.",
+        lambda _, delta: delta_of(delta),
+        limits={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        form="float",
+    )
+    randomizer: str | Mapping[str, Any] = checked(
+        "What is known of the randomizer, the same for all: nothing but its epsilon; ``{name = "
+        '"k-ary", size = k}``, randomized response on k values; or ``{name = "channel", channel = '
+        "[[...], ...]}``, a row of probabilities of reports for each input. It has its own "
+        "local epsilon.",
+        lambda _, randomizer: frozen_parameter(randomizer),
+        form='"any" or mapping',
+        default="any",
+    )
+    honest: float = real(
+        "The least fraction of users who follow the protocol, in (0, 1]; all others may help the attacker.",
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        default=1.0,
+    )
+
+
+BOUNDS: tuple[tuple[Callable[[Setting], str | None], Callable[[Setting], Curve]], ...] = (
+    (lambda setting: None, blanket),
+    (why_not_binary, binary),
+    (why_no_lattice, lattice),
+    (why_not_exact, lambda setting: lambda epsilon: exact_delta(setting, epsilon)),
+)
+"""Bounds of delta that are proven, the quickest first: why not, and the bound."""
+
+ATTACK_WITHIN = 0.01
+"""An epsilon is called optimal when an attack comes within this part of it."""
+
+
+def proven_delta(setting: Setting, epsilon: float) -> float:
+    """Return a proven bound of delta: the first one that is small enough, or the smallest."""
+    if epsilon >= setting.local_epsilon:
+        return 0.0
+    best = 1.0
+    for why_not, curve in BOUNDS:
+        if best > setting.delta and why_not(setting) is None:
+            best = min(best, curve(setting)(epsilon))
+    return best
+
+
+def central_privacy(setting: Setting, epsilon: float) -> Certificate:
+    """Return whether delta is proven at a central epsilon, whoever found it; and the delta of an attack."""
+    bound = proven_delta(setting, epsilon)
+    reached, text = attacked(setting, epsilon)
+    return Certificate(
+        "central_privacy",
+        bound <= setting.delta,
+        False,
+        {"proven_delta": bound, "attacked_delta": reached, "delta": setting.delta, "users": setting.users},
+        {"attack": text} if reached > setting.delta else {},
+        limits_of(setting, epsilon),
+    )
+
+
+def limits_of(setting: Setting, epsilon: float) -> str:
+    """Return what is not computed at a setting, so that its epsilon is larger than need be; else nothing."""
+    if 0.0 < setting.local_epsilon <= epsilon:
+        return "not amplified: no smaller epsilon is proven for this delta and number of users"
+    if setting.users > MOST_USERS:
+        return f"proven for {MOST_USERS} users, which more users keep as well; attacks are not computed"
+    return ""
+
+
+def attack_certificate(solution: Solution[Any]) -> Certificate:
+    """Return whether an exact attack leaves less than a hundredth of the epsilon open."""
+    part = solution.gap / solution.value if solution.value > 0 else solution.gap
+    figures = {"gap": solution.gap, "relative_gap": part}
+    unknown, within = "no attack is known", ATTACK_WITHIN
+    return closeness(solution, part, 1.0, within=within, figures=figures, unproven=figures, unknown=unknown)
 
 
 @frozen_problem()
@@ -104,7 +240,6 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         )
 
     def objective(self, variables: Variables) -> float:
-        """Return the central epsilon."""
         return float(variables["central_epsilon"])
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -176,3 +311,59 @@ def theorem_method(theorem: Theorem, summary: str) -> Method:
 
     run.__doc__ = f"Return the central epsilon of {theorem.grade}."
     return Method(theorem.name, ShuffleAmplification, theorem.kind, summary, run, why_not)
+
+
+def binary_central(problem: ShuffleAmplification) -> Outcome:
+    """Return the least central epsilon for which delta is proven in every range of the data."""
+    setting = problem.setting
+    epsilon = 0.0
+    if problem.local_epsilon > 0.0:
+        # Near the least and the largest local epsilons the blanket loses less than the ranges do.
+        plain = least_epsilon(blanket(setting), setting.delta, setting.local_epsilon)
+        epsilon = min(plain, binary(setting).least(setting.delta, plain))
+    return outcome(problem, epsilon, "proven here; rounding and omitted tails are added", "bisection")
+
+
+def exact_central(problem: ShuffleAmplification) -> Outcome:
+    """Return the least central epsilon that holds for all data, and one next to it that fails for some."""
+    setting = problem.setting
+    epsilon = exact_epsilon(setting)
+    bound, text = exact_attack(setting, epsilon)
+    return settled(epsilon, bound, text, "exact", "enumeration in rational arithmetic")
+
+
+def why_no_blanket(problem: ShuffleAmplification) -> str | None:
+    """Return why the blanket of all randomizers does not apply (a channel has its own), or None."""
+    if problem.setting.randomizer.kind == "channel" and why_no_lattice(problem.setting) is None:
+        return "a channel has a blanket of its own: see convolution"
+    return None
+
+
+METHODS = (
+    Method("exact", ShuffleAmplification, "numeric", "every data set of few users in rational arithmetic",
+           exact_central, lambda problem: why_not_exact(problem.setting)),
+    Method("binary", ShuffleAmplification, "numeric",
+           "all data of binary randomized response, in ranges of them, rounded up",
+           binary_central, lambda problem: why_not_binary(problem.setting)),
+    search_method("blanket",
+                  "privacy blanket in binomial sums, rounded up; for any randomizer that of its worst pair",
+                  "proven here; rounding and omitted tails are added", blanket, why_no_blanket),
+    search_method("convolution",
+                  "privacy blanket of a finite channel by convolution of positive terms, rounded up",
+                  "Balle et al. (2019), lemma 5.3, evaluated here with all tails",
+                  lattice, lambda problem: why_no_lattice(problem.setting)),
+    search_method("clones", "numeric clones for any randomizer, rounded up",
+                  "Feldman, McMillan and Talwar (2021), theorem 3.2, evaluated here with all tails",
+                  clones, lambda problem: None),
+    theorem_method(theorems.THEOREM_4, "theorem 4 of the survey, for k-ary response"),
+    theorem_method(theorems.THEOREM_3, "theorem 3 of the survey, for binary randomized response"),
+    theorem_method(theorems.CLONES, "closed form of the clones, for any randomizer"),
+    theorem_method(theorems.RELAXED_3, "eq. (7) of the survey, a relaxation of theorem 3"),
+    theorem_method(theorems.THEOREM_1, "theorem 1 of the survey, for any randomizer and interaction"),
+    theorem_method(theorems.BENNETT, "privacy blanket with Bennett's inequality"),
+    theorem_method(theorems.HOEFFDING, "privacy blanket with Hoeffding's inequality"),
+    # These two are not proven here.
+    theorem_method(theorems.STRONGER_KARY,
+                   "closed form of the stronger clones for k-ary response, from the literature"),
+    theorem_method(theorems.STRONGER_CLONES, "closed form of the stronger clones, from the literature"),
+)  # fmt: skip

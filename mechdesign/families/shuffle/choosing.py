@@ -1,4 +1,9 @@
-"""The problems of choosing a protocol: what they have in common, and their methods.
+"""Candidates: one kind of protocol with one calibration, fitted to what a problem requires.
+
+A kind has what its protocols need to know of users' values next to the guarantee: the steps of a sum, the
+categories of a histogram, the error of a test.
+
+The problems of choosing a protocol: what they have in common, and their methods.
 
 ``Choosing`` has the guarantee and judges candidates. Further bases add limits of bits, a delta of 0 and a
 user's own epsilon (``Limited``, ``LocallyLimited``), and categories with their names (``Categorised``). The
@@ -8,9 +13,9 @@ methods are the best protocol of all that fit, and each one by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from mechdesign.collect.codec import Labels
@@ -22,16 +27,189 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import BEST, Kind, ProtocolSetting, Reason, fitted, most_bits
 from mechdesign.families.shuffle.promise import (
     LARGEST_EPSILON,
     LEAST_DELTA,
     LEAST_EPSILON,
-    MOST_USERS,
+    USERS_LIMIT,
+    OutOfReachError,
     Promise,
     checked_delta,
 )
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES
+
+BEST = "best"
+
+FOR_PURE = "it is for delta 0, which costs error"
+
+
+Reason = str
+
+
+@dataclass(frozen=True)
+class ProtocolSetting:
+    """Requirements that a protocol must fit.
+
+    Attributes
+    ----------
+    promise : Promise
+    max_messages : int or None
+        The most messages that a user may send.
+    local_cap : float or None
+        The largest epsilon of a user's own messages before they are shuffled.
+    size : int
+        Categories of a histogram, steps of a sum; 0 where there is none.
+    labels : tuple of str or None
+        Names of the categories.
+    max_bits : int or None
+        The most bits of all messages of a user.
+    pure : bool
+        Whether delta has to be proven to be 0.
+    error : float
+        The chance of a wrong answer of a test; 0 where nothing is tested.
+    """
+
+    promise: Promise
+    max_messages: int | None = None
+    local_cap: float | None = None
+    size: int = 0
+    labels: tuple[str, ...] | None = None
+    max_bits: int | None = None
+    pure: bool = False
+    error: float = 0.0
+
+
+def _no_domain(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the setting of a count: nothing."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One protocol with one calibration.
+
+    Attributes
+    ----------
+    name : str
+        The method's name: the protocol's, with ``-published`` for the constants of its paper.
+    protocol : type
+    summary : str
+    setting : callable
+        From a case to what the protocol has to know of people's values.
+    local : bool
+        Whether a user's messages are private by themselves.
+    flexible : bool
+        Whether its noise depends on how many messages are allowed.
+    by_name : str
+        Why it is a candidate only when it is asked for; empty when it always is one.
+    """
+
+    name: str
+    protocol: type[Protocol]
+    summary: str
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain
+    local: bool = False
+    flexible: bool = False
+    by_name: str = ""
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the noise is that of the paper's constants."""
+        return self.name.endswith("-published")
+
+    def fitted(self, case: ProtocolSetting) -> Protocol:
+        """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
+        build = self.protocol.published if self.is_published else self.protocol.calibrated
+        allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
+        return build(case.promise, **self.setting(case), **allowed)
+
+
+def with_published(
+    name: str,
+    protocol: type[Protocol],
+    summary: str,
+    published: str,
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain,
+    **options: Any,
+) -> tuple[Kind, Kind]:
+    """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
+    return (
+        Kind(name, protocol, summary, setting, **options),
+        Kind(f"{name}-published", protocol, published, setting, **options),
+    )
+
+
+@lru_cache(maxsize=256)
+def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
+    try:
+        return kind.fitted(case)
+    except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
+        return str(error)
+
+
+def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
+    """Return a protocol with its noise, or why there is none."""
+    if case.local_cap is not None and not kind.local:
+        return "a user's own messages are not private before they are shuffled; omit local_cap"
+    protocol = _within_bits(kind, case)
+    if not isinstance(protocol, Protocol):
+        return protocol
+    if case.pure and protocol.least_delta > 0.0:
+        return f"delta is not 0 but {protocol.least_delta:.3g}; omit pure"
+    if protocol.least_delta > case.promise.delta:
+        return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
+    if case.max_messages is not None and protocol.most_messages > case.max_messages:
+        return f"it sends up to {protocol.most_messages} messages a user; allow as many"
+    if case.local_cap is not None and protocol.local_epsilon > case.local_cap:
+        return f"its local epsilon is {protocol.local_epsilon:.4g}; allow as much"
+    return protocol
+
+
+def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
+    """Return the protocol that sends at most ``case.max_bits`` bits per user, or why there is none."""
+    cap = case.local_cap
+    if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
+        cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
+    requirements = replace(case, local_cap=cap, max_bits=None, pure=False)
+    sent = 0
+    while True:
+        protocol = _calibrated(
+            kind, requirements if kind.flexible else replace(requirements, max_messages=None)
+        )
+        if sent and not isinstance(protocol, Protocol):  # fewer messages will not do: more bits are needed
+            return f"it sends up to {sent} bits a user; allow as many"
+        if (
+            case.max_bits is None
+            or not isinstance(protocol, Protocol)
+            or most_bits(protocol) <= case.max_bits
+        ):
+            return protocol
+        sent, fewer = most_bits(protocol), case.max_bits // protocol.message_bits
+        # What sends more than it was allowed to (a stated precision decides) will not send fewer.
+        is_deaf = requirements.max_messages is not None and protocol.most_messages > requirements.max_messages
+        if not kind.flexible or fewer < 1 or is_deaf:
+            return f"it sends up to {sent} bits a user; allow as many"
+        requirements = replace(requirements, max_messages=min(fewer, protocol.most_messages - 1))
+
+
+def most_bits(protocol: Protocol) -> int:
+    """Return the most bits of all messages of a user."""
+    return protocol.most_messages * protocol.message_bits
+
+
+def steps(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the parameters of a sum: its steps, or 0."""
+    return {"precision": case.size}
+
+
+def domain(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the parameters of a histogram."""
+    return {"categories": case.size, "labels": case.labels}
+
+
+def tested_domain(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the parameters of a test of uniformity."""
+    return {**domain(case), "error": case.error}
 
 
 def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
@@ -54,7 +232,7 @@ class Choosing(Problem[Protocol]):
     share: ClassVar[str]
     """What the error is one of when it is divided by the number of users."""
 
-    users: int = whole("From 2 to 1e9; their number is public.", low=2, high=MOST_USERS)
+    users: int = whole("From 2 to 1e9; their number is public.", low=2, high=USERS_LIMIT)
     epsilon: float = real("From 2**-20 to 40.", low=LEAST_EPSILON, high=LARGEST_EPSILON)
     delta: float = checked(
         "From 1e-30 to below 1.",
@@ -91,12 +269,12 @@ class Choosing(Problem[Protocol]):
         return ProtocolSetting(self.promise, self.max_messages)
 
     @property
-    def drawn(self) -> dict[str, Any]:
+    def public_parameters(self) -> dict[str, Any]:
         """Parameters that were given, of those that protocols otherwise draw when they are built."""
         return {}
 
     @property
-    def asked(self) -> list[Kind]:
+    def requested_kinds(self) -> list[Kind]:
         """The kinds that are asked for, each with exact noise."""
         kinds = [kind for kind in self.kinds if not kind.is_published]
         if self.protocol == BEST:
@@ -109,7 +287,7 @@ class Choosing(Problem[Protocol]):
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
-        return {kind.name: fitted(kind, self.case) for kind in self.asked}
+        return {kind.name: fitted(kind, self.case) for kind in self.requested_kinds}
 
     def built(self, variables: Variables) -> Protocol:
         """Return the protocol that the variables describe."""
@@ -119,9 +297,9 @@ class Choosing(Problem[Protocol]):
         if name not in known:
             raise ParameterError("protocol", f"{text_of(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
-        random_parameters = known[name].drawn
+        public_seeds = known[name].public_seeds
         parameters.update(
-            {public: value for public, value in self.drawn.items() if public in random_parameters}
+            {public: value for public, value in self.public_parameters.items() if public in public_seeds}
         )
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
@@ -140,7 +318,6 @@ class Choosing(Problem[Protocol]):
 
     @property
     def planned_users(self) -> int:
-        """The users that a protocol is made for."""
         return self.users
 
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
@@ -203,7 +380,9 @@ def variables_of(protocol: Protocol) -> dict[str, Any]:
     """Return the variables that describe a protocol, but for what is drawn when it is built."""
     variables = {"protocol": protocol.type, "calibration": protocol.calibration}
     steps = protocol.setting().get("precision")
-    chosen = {name: value for name, value in protocol.parameters().items() if name not in protocol.drawn}
+    chosen = {
+        name: value for name, value in protocol.parameters().items() if name not in protocol.public_seeds
+    }
     return {**variables, **({} if steps is None else {"precision": steps}), **chosen}
 
 
@@ -236,12 +415,10 @@ class Limited(Choosing):
 
     @property
     def wants_pure(self) -> bool:
-        """Whether delta is to be 0."""
         return self.pure
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         return replace(super().case, max_bits=self.max_bits, pure=self.pure)
 
 
@@ -266,7 +443,6 @@ class LocallyLimited(Limited):
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         return replace(super().case, local_cap=self.local_cap)
 
 
@@ -287,7 +463,6 @@ class Categorised(Choosing):
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         names = None if self.labels is None else tuple(self.labels)
         return replace(super().case, size=self.categories, labels=names)
 

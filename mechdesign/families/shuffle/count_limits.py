@@ -99,7 +99,7 @@ class Group:
 
     def cumulants(self) -> tuple[float, float, float, float]:
         """Return the first four cumulants of the sum."""
-        first, second, third, fourth = (self.count * found for found in self._one)
+        first, second, third, fourth = (self.count * single for single in self._one)
         return first, second, third, fourth
 
     def logarithm(self, angles: NDArray[np.floating[Any]]) -> tuple[int, NDArray[np.complex128]]:
@@ -113,10 +113,10 @@ class Group:
         x, y = part.real, part.imag
         with np.errstate(divide="ignore"):
             size = 0.5 * np.log1p(np.maximum(2.0 * x + x * x + y * y, -1.0))
-        found = np.empty(len(angles), dtype=np.complex128)
-        found.real = np.maximum(self.count * size, -1e4)  # exp of it is 0 in doubles
-        found.imag = self.count * np.arctan2(y, 1.0 + x)
-        return self.count * mode, found
+        logarithm = np.empty(len(angles), dtype=np.complex128)
+        logarithm.real = np.maximum(self.count * size, -1e4)  # exp of it is 0 in doubles
+        logarithm.imag = self.count * np.arctan2(y, 1.0 + x)
+        return self.count * mode, logarithm
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Sum:
     def cumulants(self) -> tuple[float, float, float, float]:
         """The first four cumulants."""
         each = [group.cumulants() for group in self.groups] or [(0.0, 0.0, 0.0, 0.0)]
-        first, second, third, fourth = (math.fsum(found) for found in zip(*each, strict=True))
+        first, second, third, fourth = (math.fsum(column) for column in zip(*each, strict=True))
         return first, max(second, 0.0), third, fourth
 
     @property
@@ -277,7 +277,7 @@ class CountLimits:
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the ends from the estimates; equal numbers are looked at once."""
-        found, first, index = np.unique(self.observed, return_index=True, return_inverse=True)
+        numbers, first, index = np.unique(self.observed, return_index=True, return_inverse=True)
         known: dict[int, tuple[int, int]] = {}
 
         def accepted(count: int) -> tuple[int, int]:
@@ -286,7 +286,7 @@ class CountLimits:
             return known[count]
 
         ends = []
-        for number, value in zip(found.tolist(), self.value[first].tolist(), strict=True):
+        for number, value in zip(numbers.tolist(), self.value[first].tolist(), strict=True):
             guess = min(max(round(value), 0), self.most)
             low = _first(lambda c, t=number: accepted(c)[1] >= t, guess, self.most)  # type: ignore[misc]
             beyond = _first(lambda c, t=number: accepted(c)[0] > t, guess, self.most + 1)  # type: ignore[misc]
@@ -300,14 +300,14 @@ class CountLimits:
         The ends of intervals are whole, so a count is tested at the next whole number away from the estimate.
         """
         count, below = self.value + difference, difference < 0.0
-        kept: NDArray[np.bool_] = (difference == 0.0) | np.where(below, count >= 0.0, count <= self.most)
+        inside: NDArray[np.bool_] = (difference == 0.0) | np.where(below, count >= 0.0, count <= self.most)
         whole = np.where(below, np.floor(count + NEARLY), np.ceil(count - NEARLY))
         tested = np.clip(whole, 0, self.most).astype(np.int64)
-        for place in np.flatnonzero(kept & (difference != 0.0)).tolist():
+        for place in np.flatnonzero(inside & (difference != 0.0)).tolist():
             number, tried = int(self.observed[place]), int(tested[place])
             bottom, top = Sum(self.groups(tried)).quantiles(tail)
-            kept[place] = top >= number or tried == self.most if below[place] else bottom <= number
-        return kept
+            inside[place] = top >= number or tried == self.most if below[place] else bottom <= number
+        return inside
 
 
 @dataclass(frozen=True, eq=False)

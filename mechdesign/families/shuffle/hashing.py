@@ -15,19 +15,25 @@ from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
-from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Sum, two_kinds
-from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, chance, least_weight
-from mechdesign.families.shuffle.promise import MOST_USERS, OutOfReachError, Promise
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    NoiseClass,
+    chance,
+    least_weight,
+    part,
+    response_ends,
+)
+from mechdesign.families.shuffle.promise import USERS_LIMIT, OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
-from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
+from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramEstimate, HistogramProtocol
 
 MOST_BUCKETS = 1 << 20
 ROUNDS = 3
@@ -144,7 +150,6 @@ class HashedResponses(Noise):
         return self.family.seeds, self.buckets
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         shape = {"prime": self.family.prime, "buckets": self.buckets}
         return [part("hashed", **shape, **response_ends(self.buckets, self.other))]
 
@@ -177,7 +182,6 @@ class SOLH(HistogramProtocol):
     _hiding: ClassVar[NoiseClass] = HashedResponses
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         return self.noise.variance_of(count)
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
@@ -202,7 +206,7 @@ class FakeResponses(HashedResponses):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self.check("fakes", 1, MOST_USERS)
+        self.check("fakes", 1, USERS_LIMIT)
         self.check("shufflers", 1, MOST_SHUFFLERS)
 
     @classmethod
@@ -271,14 +275,12 @@ class FakeResponses(HashedResponses):
     proof = "blanket of fair coins of users and shufflers that fit one of two categories"
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         (p, q), fit = self.fits, 1.0 / self.buckets
         result: Array = super().variance_of(count) + self.all_fakes * fit * (1.0 - fit) / (p - q) ** 2
         return result
 
     @property
     def fitting_fakes(self) -> tuple[Group, ...]:
-        """The fakes that fit a category."""
         return (Group.bits(self.all_fakes, Fraction(1, self.buckets)),)
 
     def added(self, messages: Messages, fakes: int, source: BitSource) -> Messages:
@@ -328,7 +330,6 @@ class MURS(SOLH):
 
     @property
     def _message_range(self) -> tuple[int, int]:
-        """One message of each user, and the fakes."""
         return (self.promise.users + self.noise.all_fakes,) * 2
 
     def with_fakes(self, messages: Messages, rng: Rng) -> Messages:

@@ -32,7 +32,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.binomials import UNIT, binomial_window
+from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.exact.exponential import exp_lower, float_up
 
 Doubles = NDArray[np.float64]
@@ -138,8 +138,8 @@ class Composition:
 
     def _tail(self, s: int, sign: float) -> float:
         """Return a bound of Pr[X - X' >= s], from above for sign 1 and from below for -1."""
-        found = self._sum(self.tails, s) * (1.0 + sign * self.error)
-        return found + self.outside if sign > 0.0 else found * max(0.0, 1.0 - self.outside)
+        tail = self._sum(self.tails, s) * (1.0 + sign * self.error)
+        return tail + self.outside if sign > 0.0 else tail * max(0.0, 1.0 - self.outside)
 
 
 class BinaryDivergence:
@@ -296,7 +296,7 @@ class _Sum:
     def plus(self, other: _Sum, cut: float) -> _Sum:
         """Return the distribution of the sum of two independent variables on the same lattice."""
         shorter = min(len(self.chance), len(other.chance))
-        found = _Sum(
+        total = _Sum(
             self.step,
             self.first + other.first,
             np.convolve(self.chance, other.chance),
@@ -304,7 +304,7 @@ class _Sum:
             self.error + other.error + 2.0 * (shorter + 8) * UNIT,
             self.top + other.top,
         ).trimmed(cut)
-        return found.coarser() if len(found.chance) > POINTS else found
+        return total.coarser() if len(total.chance) > POINTS else total
 
 
 class LatticeDivergence:
@@ -324,11 +324,11 @@ class LatticeDivergence:
     def __call__(self, epsilon: float) -> float:
         """Return the bound of delta at a central epsilon >= 0."""
         single = self._single(epsilon)
-        found = self._power(single, 1e-8 * self.delta / (single.top * self.users))
-        values = found.first + np.arange(len(found.chance), dtype=np.float64)
-        excess = float((np.maximum(values, 0.0) * found.chance).sum()) * found.step / self.users
-        bound = excess * (1.0 + 2.0 * found.error + 4.0 * (len(values) + 8) * UNIT)
-        return min(1.0, bound + 1.01 * found.top / self.users * (found.lost + UNDERFLOW))
+        law = self._power(single, 1e-8 * self.delta / (single.top * self.users))
+        values = law.first + np.arange(len(law.chance), dtype=np.float64)
+        excess = float((np.maximum(values, 0.0) * law.chance).sum()) * law.step / self.users
+        bound = excess * (1.0 + 2.0 * law.error + 4.0 * (len(values) + 8) * UNIT)
+        return min(1.0, bound + 1.01 * law.top / self.users * (law.lost + UNDERFLOW))
 
     def _power(self, single: _Sum, tail: float) -> _Sum:
         """Return the law of the sum of ``users`` variables, by squaring; ``tail`` a user may be cut off."""

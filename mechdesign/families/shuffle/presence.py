@@ -17,12 +17,16 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
-from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, bits, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
-from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
+from mechdesign.families.shuffle.tasks import (
+    Array,
+    CountProtocol,
+    HistogramEstimate,
+    HistogramProtocol,
+    TotalEstimate,
+)
 
 
 @frozen_value()
@@ -99,17 +103,14 @@ class OnePresence(Presence):
 
     @property
     def least_messages(self) -> int:
-        """None."""
         return 0
 
     @property
     def most_messages(self) -> int:
-        """Two."""
         return 2
 
     @property
     def mean_messages(self) -> float:
-        """Of a user who holds 1."""
         return 2.0 - float(self.chance)
 
     @property
@@ -118,11 +119,9 @@ class OnePresence(Presence):
         return (1,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [part("presence", size=1, silent=whole_hex(self.silent))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return one message for each one and for each user who is not silent."""
         sent = int(values.sum()) + self.senders(len(values), source)
         return np.zeros((sent, 1), dtype=np.int64)
 
@@ -176,7 +175,6 @@ class Cnt2M(CountProtocol):
         return ones + 1.0 - float(self.noise.chance)
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return the number of messages."""
         return np.array([len(messages)], dtype=np.int64)
 
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
@@ -214,16 +212,13 @@ class EachPresence(Presence):
 
     @property
     def mean_messages(self) -> float:
-        """One and nearly all categories."""
         return 1.0 + self.size * (1.0 - float(self.chance))
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
-        """Those of users who are not silent."""
         return (Group.bits(self.promise.users * self.size, 1 - self.chance),)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [part("presence", size=self.size, silent=whole_hex(self.silent))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
@@ -253,7 +248,6 @@ class HistMM(HistogramProtocol):
     _hiding = EachPresence
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the noise of a category."""
         chance = self.noise.chance
         return np.full(len(count), self.promise.users * float(chance * (1 - chance)))
 

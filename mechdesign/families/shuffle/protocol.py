@@ -15,19 +15,17 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.reader import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, RowError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted
+from mechdesign.core.values import Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng
-from mechdesign.families.shuffle.client import ProtocolClient
 from mechdesign.families.shuffle.count_limits import Sum
-from mechdesign.families.shuffle.message_tables import MessageCounter, protocol_operations
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass
+from mechdesign.families.shuffle.messages import MessageCounter, protocol_operations
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, ProtocolClient
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, calibration_name
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 
 UNLIKELY = 1e-6
 """Numbers of messages with a smaller chance, on either side, cause a note."""
@@ -51,7 +49,7 @@ class Protocol(ProtocolClient):
     quantity: ClassVar[str]
     _value_text: ClassVar[str]
     _message_parts: ClassVar[tuple[str, ...]] = ("message",)
-    drawn: ClassVar[tuple[str, ...]] = ()
+    public_seeds: ClassVar[tuple[str, ...]] = ()
     """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
 
     @property
@@ -355,7 +353,6 @@ class Protocol(ProtocolClient):
     # Files
 
     def content(self) -> dict[str, Any]:
-        """Return the guarantee and what the clients run on."""
         promise = {**self.promise.as_dict(), "calibration": self.calibration}
         return {**promise, **self.setting(), **self.parameters()}
 

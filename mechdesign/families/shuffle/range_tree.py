@@ -21,13 +21,12 @@ from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError, UnknownNameError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import Forecast, frozen_value
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
-from mechdesign.families.shuffle.estimates import TotalEstimate, count_table
-from mechdesign.families.shuffle.rows import Rows, RowsProtocol
+from mechdesign.families.shuffle.dummies import Rows, RowsProtocol
+from mechdesign.families.shuffle.tasks import TotalEstimate, count_table
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures
 
@@ -163,7 +162,6 @@ class RangeEstimate(ListedEstimate):
         return f"{text}{more}\n{sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cumulative counts as plain values."""
         low, high = self.interval()
         return {
             "names": list(self.names),
@@ -299,7 +297,6 @@ class RangeTree(RowsProtocol):
     _hiding = TreeRows
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the largest variance of a range."""
         return np.full(len(count), most_parts(self.noise.rows) * self.noise.cell_variance)
 
     @property

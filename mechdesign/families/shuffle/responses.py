@@ -16,13 +16,25 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
-from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    chance,
+    least_weight,
+    part,
+    response_ends,
+)
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.tasks import Array, HistogramProtocol, SumProtocol
+from mechdesign.families.shuffle.tasks import (
+    Array,
+    HistogramEstimate,
+    HistogramProtocol,
+    SumProtocol,
+    TotalEstimate,
+)
 
 FINEST = 1 << 12
 """No more steps are tried when the precision is left open."""
@@ -76,11 +88,9 @@ class Responses(Noise):
         return float_up(log_ratio(self.own, self.other))
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [part("response", **response_ends(self.size, self.other))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the responses."""
         return responses(values, self.other, self.size, source).reshape(-1, 1)
 
 
@@ -108,7 +118,6 @@ class HistKR(HistogramProtocol):
         return (self.noise.own - self.noise.other) / TOTAL
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         other = self.noise.other
         p, q = self.noise.own / TOTAL, other / TOTAL
         rest = self.promise.users - count
@@ -193,11 +202,9 @@ class RSumKR(SumProtocol):
 
     @property
     def _most_added(self) -> int:
-        """The largest number."""
         return self.precision
 
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased sum."""
         users, steps, other = self.promise.users, self.precision, chance(self.noise.other)
         offset = users * other * steps * (steps + 1) / 2
         value = float((int(sums[0]) - offset) / (1 - (steps + 1) * other) / steps)

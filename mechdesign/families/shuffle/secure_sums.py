@@ -22,10 +22,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import below
 from mechdesign.exact.exponential import exp_upper, float_up
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.shuffle.client import Table
+from mechdesign.families.shuffle.noise import Table
 
 LEAST_USERS = 19
 LEAST_SHARES = 3

@@ -11,7 +11,7 @@ reports of the rest, for which there is M ~ Bin(n-c, v) in a bound and M = n - c
 The excess of many binomials over thresholds, bounded by running sums of their probabilities.
 
 A table has a line for each binomial and its mode in the same column; probabilities and errors are those of
-the windows of :mod:`mechdesign.exact.binomials`.
+the windows of :mod:`mechdesign.audit.mass`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.binomials import (
-    UNIT,
-    Doubles,
-    Window,
-    WindowTable,
-    binomial_window,
-    radius,
-    window_table,
-)
+from mechdesign.audit.mass import UNIT, Doubles, Window, WindowTable, binomial_window, radius, window_table
 
 BEFORE = 2
 """The sums begin this far below the mode: thresholds are seldom below the mean."""
@@ -85,7 +77,7 @@ class Excess:
             _sums(window_table(trials[at : at + lines], odds, tails[at : at + lines]), width, upper)
             for at in range(0, len(trials), lines)
         ]
-        self.first, self.factor = (np.concatenate(found) for found in list(zip(*parts, strict=True))[:2])
+        self.first, self.factor = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:2])
         self.size = np.concatenate([part.size for part in parts])
         self.tails = np.concatenate([part.tails.ravel() for part in parts])
         self.integral = np.concatenate([part.integral.ravel() for part in parts])
@@ -106,32 +98,32 @@ class _Sums(NamedTuple):
     integral: Doubles
 
 
-def _sums(found: WindowTable, width: int, upper: bool) -> _Sums:
+def _sums(window: WindowTable, width: int, upper: bool) -> _Sums:
     """Return the running sums of windows, in tables of this width."""
-    lines = len(found.mode)
+    lines = len(window.mode)
     table = np.zeros((lines, BEFORE + 1 + width + 1))
-    reach = found.rising.shape[1]
+    reach = window.rising.shape[1]
     table[:, BEFORE] = 1.0
-    table[:, BEFORE + 1 : BEFORE + 1 + reach] = found.rising
+    table[:, BEFORE + 1 : BEFORE + 1 + reach] = window.rising
     for step in range(min(BEFORE, reach)):
-        table[:, BEFORE - 1 - step] = found.falling[:, step]
-    table /= found.total[:, None]
+        table[:, BEFORE - 1 - step] = window.falling[:, step]
+    table /= window.total[:, None]
     tails = table[:, ::-1].cumsum(axis=1)[:, ::-1]
     integral = np.zeros_like(tails)
-    last = BEFORE + (found.last - found.mode).astype(np.int64)
-    slack = 0.25 * found.error  # 8 units a term of a sum, where a window has 32
+    last = BEFORE + (window.last - window.mode).astype(np.int64)
+    slack = 0.25 * window.error  # 8 units a term of a sum, where a window has 32
     if upper:
         inside = np.arange(tails.shape[1]) <= last[:, None]
-        tails = tails + found.above[:, None]
+        tails = tails + window.above[:, None]
         inner = np.where(inside, tails, 0.0)
         integral[:, :-1] = inner[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        integral += found.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
-        factor = (1.0 + 2.0 * found.error) * (1.0 + slack)
+        integral += window.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
+        factor = (1.0 + 2.0 * window.error) * (1.0 + slack)
     else:
         integral[:, :-1] = tails[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        kept = np.maximum(0.0, 1.0 - found.below - found.above)
-        factor = (1.0 - 2.0 * found.error) * kept * (1.0 - slack)
-    return _Sums(found.mode - BEFORE, factor, last + 1, tails, integral)
+        within = np.maximum(0.0, 1.0 - window.below - window.above)
+        factor = (1.0 - 2.0 * window.error) * within * (1.0 - slack)
+    return _Sums(window.mode - BEFORE, factor, last + 1, tails, integral)
 
 
 def excess(
@@ -239,15 +231,15 @@ class Divergence:
         self.outside = outer.below + outer.above
         self.least = outer.first
         self.places, self.masses = self._rest(outer.first)
-        found = groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS)
-        most = [high for _, high, _, _ in found]
+        ranges = groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS)
+        most = [high for _, high, _, _ in ranges]
         # The tails of a group count with its share.
-        coins = Excess(most, 1.0, [min(self.tail / share, 1e-3) for _, _, share, _ in found], upper=True)
+        coins = Excess(most, 1.0, [min(self.tail / share, 1e-3) for _, _, share, _ in ranges], upper=True)
         self.tails, self.integral = coins.tails, coins.integral
         # Of 0 coins the excess is 0, even where rounding has moved a threshold below 0.
         factors = np.where(np.array(most) > 0, coins.factor * outer.upper, 0.0)
-        cells, masses = zip(*(self._points(*group) for group in found), strict=True)
-        group = np.repeat(np.arange(len(found)), [len(points) for points in cells])
+        cells, masses = zip(*(self._points(*group) for group in ranges), strict=True)
+        group = np.repeat(np.arange(len(ranges)), [len(points) for points in cells])
         self.cells, self.weights = np.concatenate(cells), np.concatenate(masses) * factors[group]
         self.coins = np.array(most, dtype=np.float64)[group]
         self.offset = 0.5 * self.coins - coins.first[group]
@@ -286,8 +278,8 @@ class Divergence:
         """Return the bound of delta at a central epsilon >= 0."""
         distances = self.offset + self.cells * math.tanh(0.5 * epsilon)
         distances -= 64.0 * UNIT * (np.abs(distances) + self.coins)
-        found = excess(self.tails, self.integral, distances, True, self.start, self.size)
-        total = float((self.weights * found).sum()) * (1.0 + 4.0 * (len(found) + 32) * UNIT)
+        lost = excess(self.tails, self.integral, distances, True, self.start, self.size)
+        total = float((self.weights * lost).sum()) * (1.0 + 4.0 * (len(lost) + 32) * UNIT)
         factor = self.law.scale * self.less_one * (1.0 + math.exp(epsilon)) / self.users
         largest = self.law.scale * (self.less_one + 1.0)
         return min(1.0, total * factor + 1.01 * largest * self.outside)

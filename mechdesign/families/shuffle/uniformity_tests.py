@@ -1,12 +1,22 @@
-"""Tests of uniformity: what they say, what distance from uniform they find, and the test by collisions.
+"""Tests of uniformity: what they say, what distance from uniform they find, and three protocols.
 
-``UniformityDump`` counts collisions among true categories and uniform dummies; the tests with a bit for each
-category are in ``uniformity_bits``.
+``UniformityDump`` counts collisions among true categories and uniform dummies. With AUT and PUT every user
+sends for each category whether it is the own one, hidden as ``cnt-bn`` (AUT) or ``cnt-sgm`` (PUT) hide a bit.
+With noise n_j that is symmetric, independent and of known moments, the noisy counts give
+
+    P = (sum_j (c_j + n_j - n/d)^2 + n^2/d - n - sum_j v_j) / 2,    v_j = Var n_j,
+
+an unbiased estimate of the pairs of users with the same category. For uniform categories its variance is
+
+    n (n - 1) (d - 1) / (2 d^2) + (n/d) (1 - 1/d) sum_j v_j + sum_j Var(n_j^2) / 4,
+
+for the covariances of the three parts of the square vanish: noise has mean and third moment 0.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,17 +25,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.forecast import Forecast
+from mechdesign.collect.recipes import Steps
 from mechdesign.core.text import TextInNotebooks, counted, json_object
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import frozen_value
-from mechdesign.families.shuffle.dummies import Dummies
-from mechdesign.families.shuffle.flips import require_sent
-from mechdesign.families.shuffle.noise import Allowed
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
+from mechdesign.core.values import Forecast, frozen_value, value_field
+from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import BitSource
+from mechdesign.families.shuffle.dummies import BitRows, Dummies, RowsProtocol
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, require_sent
+from mechdesign.families.shuffle.promise import (
+    OutOfReachError,
+    Promise,
+    half_of,
+    remedy,
+)
+from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Mark, Reference
+from mechdesign.show.figure import Bars, Figure, Mark, Panel, Reference
 
 ERROR = 0.05
 """The probability of either wrong answer, where none is given."""
@@ -177,18 +193,18 @@ def least_distance(
     """
     d, n = float(categories), float(users)
 
-    def found(distance: float) -> bool:
+    def enough(distance: float) -> bool:
         e = 4.0 * distance**2 / d
         spread = n * n * (1.0 / d + e) / 2.0 + n**3 * (e / d + e**1.5) + extra(e)
         gap = n * (n - 1.0) / 2.0 * e - allowed
         return gap > 0.0 and gap * gap >= spread * (2.0 / error - 1.0)
 
-    if not found(1.0):
+    if not enough(1.0):
         return math.inf
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2.0
-        low, high = (low, middle) if found(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
@@ -328,12 +344,10 @@ class UniformityDump(UniformityProtocol):
     _hiding = Dummies
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the dummies of a category, whoever holds it."""
         return np.full(len(count), self.noise.variance)
 
     @cached_property
     def rmse(self) -> float:
-        """Objective of its problem: the least total variation distance that is sure to be found."""
         return found_distance(self.promise.users, self.labels.size, self._most_dummies, self.error)
 
     @property
@@ -348,3 +362,236 @@ class UniformityDump(UniformityProtocol):
         collisions = sum(count * (count - 1) // 2 for count in sums.tolist())
         expected, variance = collision_moments(messages, self.labels.size)
         return self.verdict(float(collisions), expected, variance, messages)
+
+
+class UniformityBits(UniformityProtocol):
+    """A test of uniformity by a noisy count for each category."""
+
+    _in_memory: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def _largest_noise(self) -> tuple[float, float]:
+        """Var n_j and Var(n_j^2), exceeded by no category with a probability of at least 1 - error / 2."""
+
+    @abstractmethod
+    def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return for each category the noisy count, Var n_j and Var(n_j^2)."""
+
+    def variance_of(self, count: Array) -> Array:
+        """Return the variance of the noisy count of a category, whoever holds it."""
+        return np.full(len(count), self._largest_noise[0])
+
+    @cached_property
+    def rmse(self) -> float:
+        """Objective of its problem: the least total variation distance that is sure to be found."""
+        users, size = self.promise.users, self.labels.size
+        noise, square = self._largest_noise
+
+        def extra(excess: float) -> float:
+            return noise * (users + users * users * excess) + size * square / 4.0
+
+        variance = null_variance(users, size, size * noise, size * square)
+        allowed = math.sqrt(variance * (1.0 / self.error - 1.0))
+        return least_distance(users, size, allowed, self.error, extra)
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:
+        """Return the verdict: whether too many pairs of users seem to have the same category."""
+        users, size = self.promise.users, self.labels.size
+        counts, noise, square = self._noisy_counts(sums)
+        centred = float(((counts - users / size) ** 2).sum())
+        pairs = (centred + users * users / size - users - float(noise.sum())) / 2.0
+        expected, _ = collision_moments(users, size)
+        variance = null_variance(users, size, float(noise.sum()), float(square.sum()))
+        return self.verdict(pairs, expected, variance, messages)
+
+
+class AUT(UniformityBits, RowsProtocol):
+    """Every user sends for each category a bit, and ``trials`` times a fair coin with some chance.
+
+    Two data sets that differ in a user differ in two bits, each hidden among the coins of its category.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact"}
+    categories : int
+    labels : sequence of str, optional
+    trials : int
+        Of each user for each category.
+    cell : int
+        Out of 2**62, half the chance that a trial adds a coin: the chance that it adds a 1.
+    error : float
+        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss the distance that
+        is stated.
+
+    Notes
+    -----
+    Source: Balcer, Cheu, Joseph, Mao (2021), by way of the survey, section 4.4.3: PUT with binomial noise.
+
+    Examples
+    --------
+    >>> protocol = AUT.calibrated(Promise(20_000, 1.0, 1e-6), 20)
+    >>> round(protocol.rmse, 3), round(protocol.mean_messages, 2)
+    (0.062, 20.15)
+    """
+
+    type: ClassVar[str] = "aut"
+    noise: BitRows
+    _hiding = BitRows
+
+    @cached_property
+    def _largest_noise(self) -> tuple[float, float]:
+        """Of the largest number of coins of a category, by Bernstein's inequality for all categories."""
+        mean = 2.0 * self.noise.mean_dummies
+        level = math.log(2.0 * self.labels.size / self.error)
+        reach = level / 3.0 + math.sqrt(level * level / 9.0 + 2.0 * level * mean)
+        coins = min(float(self.promise.users * self.noise.trials), math.ceil(mean + reach))
+        return coins / 4.0, coins * (coins - 1.0) / 8.0
+
+    def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return the ones less half the coins; how many coins there are is seen.
+
+        Of m fair coins the centred sum has the variance m/4 and the fourth moment (3 m^2 - 2 m)/16.
+        """
+        self._require_rows(sums)
+        pairs = sums.reshape(-1, 2).astype(np.float64)
+        coins = pairs.sum(axis=1) - self.promise.users
+        return pairs[:, 1] - coins / 2.0, coins / 4.0, coins * (coins - 1.0) / 8.0
+
+
+@frozen_value()
+class SecureCounts(Noise):
+    """:class:`SecureNoise` for the bit of each category, with half of epsilon and delta each.
+
+    Parameters
+    ----------
+    promise, size
+        As in :class:`Noise`.
+    ratio, depth, shares, modulus : int
+        Of the noise of each count.
+    """
+
+    ratio: int = value_field(plain_int)
+    depth: int = value_field(plain_int)
+    shares: int = value_field(plain_int)
+    modulus: int = value_field(plain_int)
+
+    def __attrs_post_init__(self) -> None:
+        _ = self.each  # checked now
+
+    @cached_property
+    def each(self) -> SecureNoise:
+        """The noise of each count."""
+        return SecureNoise(half_of(self.promise), 2, *self.parameters().values())
+
+    @classmethod
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return the least noise and the fewest shares."""
+        most = None if allowed.max_messages is None else allowed.max_messages // size
+        if most is not None and most < 1:
+            raise OutOfReachError(f"it needs at least {size} messages per user", remedy="allow as many")
+        each = SecureNoise.fitting(half_of(promise), 2, Allowed(most))
+        return cls(promise, size, *each.parameters().values())
+
+    @property
+    def least_delta(self) -> float:
+        """Delta that mixing and the tables cost for two counts; the noise itself is private with delta 0."""
+        return min(1.0, 2.0 * self.each.least_delta)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the distance of the shares is proven here; else the theorem of split-mix is believed."""
+        return self.each.is_computed
+
+    @property
+    def proof(self) -> str:
+        return f"two counts, each with half of epsilon: {self.each.proof}"
+
+    @property
+    def most_messages(self) -> int:
+        return self.size * self.shares
+
+    @property
+    def alphabets(self) -> tuple[int, ...]:
+        """A category, and a number of Z_q."""
+        return (self.size, self.modulus)
+
+    def client_parts(self) -> list[Steps]:
+        return [self.each.shares_part(self.size)]
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return the shares of bit and noise for each category."""
+        parts = []
+        for category in range(self.size):
+            shares = self.each.encode((values == category).astype(np.int64), source)
+            parts.append(np.hstack([np.full_like(shares, category), shares]))
+        return np.concatenate(parts)
+
+
+class PUT(UniformityBits):
+    """Every user adds part of discrete Laplace noise to the bit of each category, and splits it into shares.
+
+    Two data sets that differ in a user differ in two counts; each is private with half of epsilon and delta.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact"}
+    categories : int
+    labels : sequence of str, optional
+    ratio, depth, shares, modulus : int
+        Of :class:`SecureCounts`.
+    error : float
+        As in :class:`AUT`.
+
+    Notes
+    -----
+    Source: Balcer, Cheu, Joseph, Mao (2021), by way of the survey, section 4.4.3.
+
+    Examples
+    --------
+    >>> protocol = PUT.calibrated(Promise(20_000, 1.0, 1e-6), 20)
+    >>> round(protocol.rmse, 3), protocol.most_messages
+    (0.061, 140)
+    """
+
+    type: ClassVar[str] = "put"
+    _halves: ClassVar[bool] = True
+    _message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
+    noise: SecureCounts
+    _hiding = SecureCounts
+
+    @cached_property
+    def _largest_noise(self) -> tuple[float, float]:
+        """The same for all categories: Var n^2 = k4 + 2 k2^2, of the cumulants of two Polya variables."""
+        a, shape = float(self.noise.each.alpha), self.noise.each.shape
+        second = 2.0 * shape * a / (1.0 - a) ** 2
+        fourth = 2.0 * shape * a * (1.0 + 4.0 * a + a * a) / (1.0 - a) ** 4
+        return second, fourth + 2.0 * second**2
+
+    @property
+    def _tally_size(self) -> int:
+        """The sum in Z_q and the number of shares of each category."""
+        return 2 * self.labels.size
+
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return the sums in Z_q, in two halves of the digits so that nothing overflows, and the numbers."""
+        size, where = self.labels.size, messages[:, 0]
+        low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        np.add.at(low, where, messages[:, 1] & 0xFFFFFFF)
+        np.add.at(high, where, messages[:, 1] >> 28)
+        sums = [(int(h) * 2**28 + int(part)) % self.noise.modulus for h, part in zip(high, low, strict=True)]
+        return np.concatenate([np.array(sums, dtype=np.int64), np.bincount(where, minlength=size)])
+
+    @property
+    def _ring(self) -> int:
+        return self.noise.modulus
+
+    def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return the sums as numbers around the true counts, with the moments of the noise of all users."""
+        size = self.labels.size
+        self._require_sent(sums[size:], self.noise.shares)
+        counts = np.array([float(self.noise.each.centred(total)) for total in sums[:size].tolist()])
+        noise, square = self._largest_noise
+        return counts, np.full(size, noise), np.full(size, square)

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from mechdesign.families.spectrum.partition import SpectrumPartition as SpectrumPartition
     from mechdesign.families.spectrum.primary import SpectrumPrimary as SpectrumPrimary
     from mechdesign.families.spectrum.queries import Answer as Answer, Answers as Answers, Query as Query
-    from mechdesign.families.spectrum.secondary import SpectrumSecondary as SpectrumSecondary
-    from mechdesign.families.spectrum.user import SpectrumUser as SpectrumUser
+    from mechdesign.families.spectrum.secondary import (
+        SpectrumSecondary as SpectrumSecondary,
+        SpectrumUser as SpectrumUser,
+    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
@@ -35,7 +37,6 @@ else:  # a type checker would take every unknown name for known
             "partition": "SpectrumPartition",
             "primary": "SpectrumPrimary",
             "queries": "Answer Answers Query",
-            "secondary": "SpectrumSecondary",
-            "user": "SpectrumUser",
+            "secondary": "SpectrumSecondary SpectrumUser",
         },
     )

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from mechdesign.exact.exponential import float_down, float_up
 from mechdesign.families.spectrum.channel_program import Channel
-from mechdesign.families.spectrum.conflicts import Conflicts
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
-from mechdesign.families.spectrum.vertices import OUT, Users, VertexSearch, resolved
-from mechdesign.solvers.polynomial import maximum
+from mechdesign.families.spectrum.vertices import OUT, Conflicts, Users, VertexSearch, resolved
+from mechdesign.solvers.roots import maximum
 
 Array = NDArray[np.float64]
 Linear = tuple[Fraction, Fraction]

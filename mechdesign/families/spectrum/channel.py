@@ -22,11 +22,10 @@ from mechdesign.core.text import abridged, counted
 from mechdesign.core.validation import integer
 from mechdesign.families.spectrum import SpectrumDatabase
 from mechdesign.families.spectrum.channel_program import Array, Channel, Owner, users_of
-from mechdesign.families.spectrum.numbers import positive, rounded_up
+from mechdesign.families.spectrum.geometry import positive, rounded_up
 from mechdesign.families.spectrum.queries import levels_of
 from mechdesign.families.spectrum.tiling import Tiling
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Circles, Mark
+from mechdesign.show.figure import Circles, Figure, Mark, Panel
 
 MOST_USERS = 2000
 

@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.spectrum.geometry import InterferenceAudit, audit_interference, squared_distance
-from mechdesign.families.spectrum.numbers import coordinate, positive
+from mechdesign.families.spectrum.geometry import (
+    InterferenceAudit,
+    audit_interference,
+    coordinate,
+    positive,
+    squared_distance,
+)
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -20,8 +20,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import finite_array, in_range, integer
-from mechdesign.families.spectrum.geometry import Rectangle, Vertex
-from mechdesign.families.spectrum.numbers import FARTHEST, coordinate, positive
+from mechdesign.families.spectrum.geometry import FARTHEST, Rectangle, Vertex, coordinate, positive
 from mechdesign.families.spectrum.registration import COLUMNS, Registered, registration_rows, united
 from mechdesign.families.spectrum.tiling import (
     CutTiling,
@@ -31,8 +30,7 @@ from mechdesign.families.spectrum.tiling import (
     tiles_the_plane,
     visited,
 )
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 
 MOST_ROWS = 100_000
 
@@ -409,7 +407,6 @@ class SpectrumCloak(Mechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values."""
         return cls(**content)
 
 

@@ -24,15 +24,21 @@ from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational
 from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel_program import Array, Channel, root_below
-from mechdesign.families.spectrum.database_tables import database_operations
-from mechdesign.families.spectrum.geometry import audit_interference, squared_distance_to
-from mechdesign.families.spectrum.numbers import positive
-from mechdesign.families.spectrum.queries import Answer, Answers, Query, checked_queries, levels_of
+from mechdesign.families.spectrum.geometry import audit_interference, positive, squared_distance_to
+from mechdesign.families.spectrum.queries import (
+    Answer,
+    Answers,
+    Query,
+    State,
+    checked_queries,
+    database_operations,
+    levels_of,
+    load_state,
+    save_state,
+)
 from mechdesign.families.spectrum.registration import Registered
-from mechdesign.families.spectrum.state import State, load_state, save_state
 from mechdesign.families.spectrum.tiling import Tiling, tiles_the_plane
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
+from mechdesign.show.figure import Figure, Line, Panel, Points
 
 NODES = 20_000
 

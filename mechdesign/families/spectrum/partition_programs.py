@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Outcome
-from mechdesign.families.spectrum.numbers import rounded_down
+from mechdesign.families.spectrum.geometry import rounded_down
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,
     channels_over,

@@ -1,22 +1,51 @@
-"""Queries of one slot and their answers."""
+"""Queries of one slot and their answers.
+
+What a spectrum database remembers from slot to slot, saved whole or not at all.
+
+A state belongs to the content of one database and is refused by another. It is on the disk before any answer
+that it accounts for: what a crash can cost is an answer, never the budget's truth.
+
+Tables of a spectrum database: the queries of a slot in, answers out, the state kept in a file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mechdesign.collect.base import digest
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
     ParameterError,
     RowError,
     UnknownNameError,
+    named_option,
     suggestion,
+    unread,
 )
+from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted, table
-from mechdesign.families.spectrum.numbers import coordinate, positive
+from mechdesign.exact.numbers import plain_int
+from mechdesign.families.spectrum.geometry import coordinate, positive
+from mechdesign.families.spectrum.registration import COLUMNS, Registered, read_registered, registration_rows
+from mechdesign.work.files import one_at_a_time, read_text, whole_file
+
+if TYPE_CHECKING:
+    from mechdesign.families.spectrum.database import SpectrumDatabase
 
 STATUSES = ("served", "not served", "covered", "budget spent")
 """What can become of a query: ``not served``: others pay more; ``covered``: no room outside the owner's tiles
@@ -205,3 +234,319 @@ class Answers:
     def __repr__(self) -> str:
         served = sum(answer.status == "served" for answer in self.answers)
         return f"Answers({counted(len(self.answers), 'query')}, {served} served)"
+
+
+FORMAT = "mechdesign-spectrum-state"
+VERSION = 2
+"""Version 1 held widenings drawn around owners' places."""
+
+LARGEST_FILE = 1 << 28
+
+
+@dataclass
+class State:
+    """Slots answered, what users have spent, registrations since the database was built, the last slot.
+
+    Attributes
+    ----------
+    slots : int
+    spent : dict
+        Epsilon per unit of distance by user, exact.
+    reports : dict
+        Digests of all reports of each user: sending one again tells nothing new, and is free.
+    registered : dict
+        For each channel whose registration changed since the database was built: the tiles now registered, or
+        None where it is idle now.
+    last : dict
+        The digest of the last slot's queries, and its answers.
+    """
+
+    slots: int = 0
+    spent: dict[str, Fraction] = field(default_factory=dict)
+    reports: dict[str, set[str]] = field(default_factory=dict)
+    registered: dict[str, Registered | None] = field(default_factory=dict)
+    last: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; fractions as texts."""
+        return {
+            "slots": self.slots,
+            "spent": {user: str(amount) for user, amount in sorted(self.spent.items())},
+            "reports": {user: sorted(reports) for user, reports in sorted(self.reports.items())},
+            "registered": {
+                name: None if item is None else item.as_json()
+                for name, item in sorted(self.registered.items())
+            },
+            "last": self.last,
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> State:
+        """Read plain values.
+
+        Examples
+        --------
+        >>> state = State(3, {"ann": Fraction(1, 2)}, {"ann": {"5f2b"}}, {"tv": None})
+        >>> State.from_json(state.as_json()) == state
+        True
+        """
+        return cls(
+            slots=plain_int("slots", document["slots"]),
+            spent={str(user): _amount(amount) for user, amount in document["spent"].items()},
+            reports={str(user): set(map(str, reports)) for user, reports in document["reports"].items()},
+            registered={
+                str(name): None if item is None else Registered.of("registered", item)
+                for name, item in document["registered"].items()
+            },
+            last=_last(document["last"]),
+        )
+
+    def copy(self) -> State:
+        """Return a copy that can be changed."""
+        reports = {user: set(sent) for user, sent in self.reports.items()}
+        return State(self.slots, dict(self.spent), reports, dict(self.registered), dict(self.last))
+
+
+def _amount(value: Any) -> Fraction:
+    amount = Fraction(value)
+    if amount < 0:
+        raise ValueError("an amount spent is below 0")
+    return amount
+
+
+def _last(value: Any) -> dict[str, Any]:
+    """Return the last slot: nothing, or a digest and complete answers."""
+    last = dict(value)
+    if not last:
+        return last
+    if set(last) != {"queries", "answers"} or not isinstance(last["queries"], str):
+        raise ValueError("the last slot is not a digest and answers")
+    if not isinstance(last["answers"], list):
+        raise ValueError("the last answers are not a list")
+    for row in last["answers"]:
+        if not isinstance(row, list) or len(row) != len(fields(Answer)):
+            raise ValueError("an answer of the last slot is incomplete")
+        if not all(isinstance(text, str) for text in row[:3]) or row[2] not in STATUSES:
+            raise ValueError("an answer of the last slot has no user, channel or status")
+        for number in row[3:]:
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < math.inf:
+                raise ValueError("an answer of the last slot has a number that is none")
+    return last
+
+
+def save_state(path: str | os.PathLike[str], state: State, fingerprint: str) -> None:
+    """Write a state of the database with this fingerprint; on the disk, whole, when this returns.
+
+    Nobody but its owner may read it: it holds what users have spent.
+    """
+    content = state.as_json()
+    document = {"format": FORMAT, "version": VERSION, "database": fingerprint, "state": content}
+    document["sha256"] = digest(fingerprint, content)
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    with whole_file(path, DataError, durable=True, private=True) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
+    """Return the state in a file, or an empty one where there is no file yet.
+
+    Raises
+    ------
+    DataError
+        When the file is not a state, was changed, or belongs to another database.
+    """
+    if not Path(path).exists():
+        return State()
+    advice = "name the state file of this database, or another path to start again"
+    try:
+        document = parse_json(read_text(path, LARGEST_FILE, DataError))
+    except OSError as error:
+        raise DataError(path, unread(error), advice) from None
+    except (ValueError, RecursionError):
+        raise DataError(path, "is not JSON", advice) from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(path, "is not a state of a spectrum database", advice)
+    if document.get("version") != VERSION:
+        raise DataError(
+            path,
+            "is a state of an earlier release, which held draws around owners' places",
+            "delete it and name another path to begin a new state",
+        )
+    if document.get("database") != fingerprint:
+        raise DataError(path, "belongs to another database", advice)
+    try:
+        if document.get("sha256") != digest(fingerprint, document["state"]):
+            raise DataError(path, "was changed after it was saved (sha256 differs)", advice)
+        return State.from_json(document["state"])
+    except DataError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise DataError(path, f"is damaged ({error!r})", advice) from None
+
+
+NUMBERS = ("x", "y", "radius", "privacy", "epsilon")
+MOST_QUERIES = 10_000
+TABLES = (".csv", ".parquet", ".pq")
+"""Endings that a state file does not have, so that no table of answers takes its place."""
+
+GIVEN = ("user", "channel", "status", "radius", "power", "spent")
+STATE = Option("state", "text", "the file that remembers budgets and registrations from slot to slot; needed")
+SLOT = Option("slot", "whole number", "of a table with a column slot: register the rows of this slot")
+ROOMS = ("channel", "x", "y", "room")
+
+
+def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
+    """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
+    takes = (
+        Column("user", "the asking user"),
+        Column("channel", "for which channel"),
+        Column("x", "reported position"),
+        Column("y", "reported position"),
+        Column("radius", "requested radius"),
+        Column("privacy", "privacy radius around the report"),
+        Column("epsilon", "level of the report, per unit of distance"),
+    )
+    gives = (
+        Column("user", "the asking user"),
+        Column("channel", "for which channel"),
+        Column("status", "served, not served, covered or budget spent"),
+        Column("radius", "granted, 0 where nothing is"),
+        Column("power", "maximum transmission power, that of radius 1 being 1"),
+        Column("spent", "epsilon that the user has spent in all"),
+    )
+    summary = "answer the queries of one slot: users served, radius and power"
+    return (
+        Operation(
+            "answer",
+            summary,
+            takes,
+            gives,
+            partial(_answered, database),
+            (STATE,),
+        ),
+        Operation(
+            "register",
+            "replace the tiles of the channels in a table; gives the tiles of all channels, to be published",
+            COLUMNS,
+            COLUMNS,
+            partial(_registered, database),
+            (STATE, SLOT),
+        ),
+        Operation(
+            "room",
+            "permitted range at a true location, next to owners alone; for a user's own device",
+            (Column("channel", "which channel"), Column("x", "true location"), Column("y", "true location")),
+            (
+                *(Column(name, "as given") for name in ROOMS[:3]),
+                Column("room", "radius; inf where it is idle"),
+            ),
+            lambda sources, settings: _rooms(database, sources),
+            several=True,
+            private=True,
+        ),
+    )
+
+
+def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    _require_state(settings)
+    require_columns(source, ["user", "channel", *NUMBERS])
+    queries = _queries(source)
+    if not queries:
+        raise DataError(source.name, "there is no query", "give at least one row")
+    with one_at_a_time(settings["state"], DataError):
+        if not Path(settings["state"]).exists():
+            settings.count("state begun: nothing spent before", 1)
+        database.restore_state(settings["state"])
+        with located(source):
+            answers = database.answer(queries)
+        database.save_state(settings["state"])  # before anybody sees an answer
+    for status in sorted({answer.status for answer in answers}):
+        settings.count(status, sum(answer.status == status for answer in answers))
+    failed = [certificate.property for certificate in answers.certificates if not certificate.holds]
+    for name in sorted(set(failed)):
+        settings.count(f"{name} not proven", failed.count(name))
+    if answers.repeated:
+        settings.count("slot answered before, as it was", 1)
+    yield {name: np.array([getattr(answer, name) for answer in answers]) for name in GIVEN}
+
+
+def _require_state(settings: Settings) -> None:
+    if not settings["state"]:
+        raise ParameterError(
+            named_option("state"), "is missing", "name the file that remembers budgets between slots"
+        )
+    if str(settings["state"]).lower().endswith(TABLES):
+        raise ParameterError(
+            named_option("state"), f"{settings['state']} is named like a table", "give it another name"
+        )
+
+
+def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    _require_state(settings)
+    registered, names = read_registered(source, database.tiling, settings["slot"])
+    if not names:
+        raise DataError(source.name, "there is no registration", "give at least one row")
+    with one_at_a_time(settings["state"], DataError):
+        if not Path(settings["state"]).exists():
+            settings.count("state begun: nothing spent before", 1)
+        database.restore_state(settings["state"])
+        with located(source):
+            database.register({name: registered.get(name) for name in sorted(names)})
+        database.save_state(settings["state"])
+    settings.count("channel(s) registered", len(registered))
+    settings.count("channels idle in this slot", len(names - set(registered)))
+    occupied = {name: owner for name, owner in database.registered().items() if owner is not None}
+    yield registration_rows(occupied, database.tiling)
+
+
+def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Block]:
+    """Compute rooms; a table of registrations among the sources replaces those of the file."""
+    for source in sources:
+        if "tiling" in source.columns:
+            registered, names = read_registered(source, database.tiling)
+            with located(source):
+                database.register({name: registered.get(name) for name in names})
+    places = [source for source in sources if "tiling" not in source.columns]
+    if not places:
+        raise DataError("room", "no table of places", "give one with the columns channel, x and y")
+    for source in places:
+        require_columns(source, ROOMS[:3])
+        for block in source.blocks(ROOMS[:3]):
+            columns = finite_columns(source, block, ("x", "y"))
+            channels = np.asarray(block["channel"]).astype(str)
+            spots = list(zip(channels.tolist(), columns["x"].tolist(), columns["y"].tolist(), strict=True))
+            with located(source):
+                rooms = np.array([max(database.room(*spot), 0.0) for spot in spots])
+            yield {"channel": channels, **columns, "room": rooms}
+
+
+def finite_columns(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of finite numbers; the error names file, column and row."""
+    columns: dict[str, Any] = {}
+    for name in names:
+        with located(source, name):
+            columns[name] = as_floats(block[name], 1, name)
+            wrong = ~np.isfinite(columns[name])
+            if wrong.any():
+                raise RowError(name, int(np.argmax(wrong)), "is not a finite number", "correct it")
+    return columns
+
+
+def _queries(source: Source) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for block in source.blocks(["user", "channel", *NUMBERS]):
+        columns = finite_columns(source, block, NUMBERS)
+        users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
+        if len(rows) + len(users) > MOST_QUERIES:
+            raise DataError(source.name, f"more than {MOST_QUERIES} queries in a slot", "split it")
+        rows += [
+            {
+                "user": str(users[row]),
+                "channel": str(channels[row]),
+                **{name: float(columns[name][row]) for name in NUMBERS},
+            }
+            for row in range(len(users))
+        ]
+    return rows

@@ -25,7 +25,7 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.families.spectrum.numbers import positive
+from mechdesign.families.spectrum.geometry import positive
 from mechdesign.families.spectrum.tiling import Tile, Tiling, tile_index
 
 MOST_TILES = 10_000

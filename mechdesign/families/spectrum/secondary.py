@@ -1,22 +1,204 @@
-"""The problem ``spectrum-secondary``: how much location privacy a secondary user takes."""
+"""A secondary user of spectrum: how much location privacy it takes, and what turns its place into a query.
+
+The problem ``spectrum-secondary`` has three methods, a cubic, bisection, and the concave program of the
+thesis; the answer of the conic solver gets a bound of its own. The mechanism ``spectrum-user`` draws the
+place that a user's device tells a database.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from mechdesign.collect.base import Mechanism, mechanism_type
 from mechdesign.collect.codec import checked_area
+from mechdesign.collect.collecting import SEED, Column, Operation, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
-from mechdesign.core.problem import Outcome, Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.families.spectrum import SpectrumUser
-from mechdesign.families.spectrum.numbers import positive, rounded_up
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
+from mechdesign.core.tables import Block, Source
+from mechdesign.exact.randomness import Rng
+from mechdesign.families.spectrum.geometry import positive, positive_root, rounded_up
+from mechdesign.families.spectrum.queries import MOST_QUERIES, NUMBERS, finite_columns
+from mechdesign.show.figure import Figure, Line, Panel, Points
+from mechdesign.solvers.roots import sign_change
+
+WIDE, MOST = 20.0, 1500.0
+"""Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most
+in units of the privacy radius: a wider area has more points of the lattice than can be held."""
+
+
+def noise_class() -> Any:
+    """Return the class of the noise on places, which the family of locations has: ``PlanarLattice``."""
+    return mechanism_type("planar-lattice")
+
+
+class SpectrumUser(Mechanism):
+    """Noise on a user's place that stays within the privacy radius the user chose, and the query it makes.
+
+    The noise is planar Laplace noise on a lattice, exact in integers, with the least epsilon found for which
+    a report is farther than the privacy radius from the true place with probability at most beta. A database
+    that keeps this radius around the report free does not let the user disturb anybody unless it is. A
+    report is drawn once for each user and place of a table; send it again rather than drawing a new one.
+
+    Parameters
+    ----------
+    privacy : number > 0
+        The privacy radius, best from ``spectrum-secondary``.
+    radius : number > 0
+        How far the user wants to send.
+    noise : PlanarLattice
+        Noise whose own radius, for its beta, is at most ``privacy``.
+
+    Examples
+    --------
+    >>> user = SpectrumUser.of(privacy=0.5, radius=5.0, area=[0, 0, 20, 20])
+    >>> query = user.query("ann", "tv", 10.0, 10.0, rng=1)
+    >>> sorted(query)
+    ['channel', 'epsilon', 'privacy', 'radius', 'user', 'x', 'y']
+    >>> user.audit().holds
+    True
+    """
+
+    type: ClassVar[str] = "spectrum-user"
+
+    def __init__(self, privacy: float, radius: float, noise: Any) -> None:
+        self.privacy, self.radius = positive("privacy", privacy), positive("radius", radius)
+        self.noise = noise
+        if not self._reach().holds:
+            raise CertificateError("user", f"its noise reaches too far: {self._reach()}")
+
+    @classmethod
+    def of(cls, privacy: float, radius: float, area: Any = None, beta: float = 0.05) -> Self:
+        """Return the client with the least epsilon that keeps reports within a privacy radius.
+
+        Parameters
+        ----------
+        privacy, radius : number > 0
+        area : (x_low, y_low, x_high, y_high), optional
+            Where the user may be; by default a square around (0, 0) with half a side of 20 radii,
+            or of 1500 privacy radii where that is less.
+        beta : float
+            In (0, 1): the probability of a report beyond the privacy radius, at most.
+        """
+        radius_of_privacy = positive("privacy", privacy)
+        half = min(WIDE * max(radius_of_privacy, positive("radius", radius)), MOST * radius_of_privacy)
+        where = [-half, -half, half, half] if area is None else area
+        noise = noise_class().within(radius_of_privacy, where, beta)
+        return cls(radius_of_privacy, radius, noise)
+
+    # What the user's device does
+
+    def query(self, user: str, channel: str, x: float, y: float, rng: Rng = None) -> dict[str, Any]:
+        """Return the query of one user for one channel, with a new report of its place."""
+        return self.queries([{"user": user, "channel": channel, "x": x, "y": y}], rng)[0]
+
+    def queries(self, requests: Iterable[Mapping[str, Any]], rng: Rng = None) -> list[dict[str, Any]]:
+        """Return queries with one report for each user and place, whatever channels it asks for.
+
+        Parameters
+        ----------
+        requests : iterable of {user, channel, x, y} or with {radius}
+            True places.
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's random bits by default.
+        """
+        rows = list(requests)
+        keys = [(str(row["user"]), float(row["x"]), float(row["y"])) for row in rows]
+        places = list(dict.fromkeys(keys))
+        reports = self.noise.randomize([[x, y] for _, x, y in places], self.seeded(rng)).tolist()
+        report = dict(zip(places, reports, strict=True))
+        return [
+            {
+                "user": key[0],
+                "channel": str(row["channel"]),
+                "x": report[key][0],
+                "y": report[key][1],
+                "radius": positive("radius", row.get("radius", self.radius)),
+                "privacy": self.privacy,
+                "epsilon": self.noise.epsilon,
+            }
+            for key, row in zip(keys, rows, strict=True)
+        ]
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``query``: true places in, queries out."""
+        takes = (
+            Column("user", "the asking user"),
+            Column("channel", "for which channel"),
+            Column("x", "true location"),
+            Column("y", "true location"),
+        )
+        gives = (
+            Column("user", "the asking user"),
+            Column("channel", "for which channel"),
+            Column("x", "reported location"),
+            Column("y", "reported location"),
+            Column("radius", "requested radius"),
+            Column("privacy", "privacy radius around the report"),
+            Column("epsilon", "level of the report, per unit of distance"),
+        )
+        summary = "queries for a spectrum database, with one private report for each user and place"
+        return (Operation("query", summary, takes, gives, self._queried, (SEED,)),)
+
+    def _queried(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        (source,) = sources
+        numbers = ("x", "y", "radius") if "radius" in source.columns else ("x", "y")
+        needed = ["user", "channel", *numbers]
+        require_columns(source, needed)
+        rows: list[dict[str, Any]] = []
+        for block in source.blocks(needed):
+            columns = finite_columns(source, block, numbers)
+            names = {key: np.asarray(block[key]).astype(str).tolist() for key in ("user", "channel")}
+            count = len(names["user"])
+            if len(rows) + count > MOST_QUERIES:
+                raise DataError(source.name, f"more than {MOST_QUERIES} queries", "split the table")
+            entries = {**names, **{key: column.tolist() for key, column in columns.items()}}
+            rows += [{key: entries[key][row] for key in needed} for row in range(count)]
+        if not rows:
+            raise DataError(source.name, "there is no user", "give at least one row")
+        with located(source):
+            queries = self.queries(rows, settings["seed"])
+        yield {key: np.array([row[key] for row in queries]) for key in ("user", "channel", *NUMBERS)}
+
+    # What it guarantees
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the privacy of a report, that it stays near the place, and within the privacy radius."""
+        return (*self.noise.certificates(), self._reach())
+
+    def _reach(self) -> Certificate:
+        """Return whether the radius of the noise, for beta, is at most the privacy radius."""
+        holds = Fraction(self.noise.radius) <= Fraction(self.privacy)
+        figures = {"privacy_radius": self.privacy, "noise_radius": self.noise.radius, "beta": self.noise.beta}
+        note = "a report is farther than the privacy radius with probability at most beta"
+        return Certificate("reach", holds, True, figures, note=note)
+
+    def figures(self) -> list[Figure]:
+        """Return figures of the distance between reports and the true location."""
+        figures: list[Figure] = self.noise.figures()
+        return figures
+
+    def _figures(self) -> str:
+        return (
+            f"privacy radius {self.privacy:.4g}, radius {self.radius:g}, epsilon={self.noise.epsilon:.4g} "
+            f"per unit of distance, beta {self.noise.beta:g}"
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Return the radii, and the integers that are sampled from."""
+        return {"privacy": self.privacy, "radius": self.radius, "noise": self.noise.content()}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing the noise again."""
+        return cls(content["privacy"], content["radius"], noise_class().from_content(content["noise"]))
 
 
 @frozen_problem()
@@ -95,7 +277,6 @@ class SpectrumSecondary(Problem[SpectrumUser]):
         return self.privacy_cost / level**2 - 2.0 * math.pi * self.price * (level + self.radius)
 
     def objective(self, variables: Variables) -> float:
-        """Return the utility."""
         return self.utility(float(variables["privacy"]))
 
     def objective_scale(self) -> float:
@@ -160,3 +341,45 @@ def figures(problem: SpectrumSecondary, solution: Solution[Any]) -> list[Figure]
     return [
         Figure("Location privacy that a user chooses", [panel], "Too little reveals, too much costs rent.")
     ]
+
+
+def level_by_conic_program(problem: SpectrumSecondary) -> Outcome:
+    """Solve with cvxpy, in units in which L is about 1."""
+    import cvxpy
+
+    from mechdesign.solvers.convex import solve_convex
+
+    unit = (problem.privacy_cost / (2.0 * math.pi * problem.price)) ** (1.0 / 3.0)
+    unit = min(unit, math.sqrt(problem.privacy_cost / (2.0 * math.pi * problem.price * problem.radius)))
+    paid, loss = math.pi * problem.price * unit**2, problem.privacy_cost / unit
+    money = paid * (1.0 + problem.radius / unit) + loss
+    level = cvxpy.Variable()
+    cost = (paid / money) * (cvxpy.square(level) + (2.0 * problem.radius / unit) * level)
+    answer = solve_convex(cvxpy.Problem(cvxpy.Minimize(cost + (loss / money) * cvxpy.inv_pos(level))))
+    if answer.status not in ("optimal", "feasible") or level.value is None:
+        return Outcome(status="failed", solver=answer.solver, message=answer.message)
+    return outcome(problem, float(level.value) * unit, answer.solver)
+
+
+def level_from_cubic(problem: SpectrumSecondary) -> Outcome:
+    """Return the positive root of 2 k1 pi L^3 + 2 k1 pi r0 L^2 = ks, with its bound."""
+    unit = 2.0 * math.pi * problem.price / problem.privacy_cost
+    return outcome(problem, positive_root(unit, unit * problem.radius, 1.0), "closed form")
+
+
+def level_by_bisection(problem: SpectrumSecondary) -> Outcome:
+    """Bracket the change of sign of the utility's slope by doubling, then halve."""
+    low = high = problem.radius
+    while problem.slope(low) <= 0:
+        low /= 2.0
+    while problem.slope(high) >= 0:
+        high *= 2.0
+    return outcome(problem, sign_change(problem.slope, low, high), "bisection")
+
+
+METHODS = (
+    Method("closed-form", SpectrumSecondary, "analytic", "the positive root of a cubic", level_from_cubic),
+    Method("search", SpectrumSecondary, "numeric", "bisection of the slope", level_by_bisection),
+    Method("convex", SpectrumSecondary, "numeric", "a concave program for a conic solver (cvxpy)",
+           level_by_conic_program),
+)  # fmt: skip

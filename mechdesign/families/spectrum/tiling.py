@@ -27,8 +27,15 @@ from mechdesign.collect.base import digest
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.exact.numbers import plain_int
-from mechdesign.families.spectrum.geometry import Rectangle, Vertex, common_part, in_rectangle, polygon_area
-from mechdesign.families.spectrum.numbers import coordinate, positive
+from mechdesign.families.spectrum.geometry import (
+    Rectangle,
+    Vertex,
+    common_part,
+    coordinate,
+    in_rectangle,
+    polygon_area,
+    positive,
+)
 
 WIDTH = Fraction(97, 112)
 """W: half the width of the hexagon of side 1, near the square root of 3/4."""

@@ -1,7 +1,4 @@
-"""Surveys of several questions under one epsilon: what to ask of whom, and what no mechanism does better.
-
-The mechanism ``survey``: several questions of the same user under one epsilon.
-"""
+"""The mechanism ``survey``: several questions under one epsilon, and what no mechanism does better."""
 
 from mechdesign.core.extensions import offered
 
@@ -11,37 +8,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.survey.design import SurveyDesign as SurveyDesign
     from mechdesign.families.survey.limit import SurveyLimit as SurveyLimit
-    from mechdesign.families.survey.ordered_part import OrderedPart as OrderedPart
     from mechdesign.families.survey.parts import (
         NumberPart as NumberPart,
+        OrderedPart as OrderedPart,
         SetPart as SetPart,
         SurveyPart as SurveyPart,
         TablePart as TablePart,
     )
-    from mechdesign.families.survey.privacy_audit import SurveyAudit as SurveyAudit
     from mechdesign.families.survey.questions import Question as Question, Questions as Questions
     from mechdesign.families.survey.remembered_reports import RememberedReports as RememberedReports
-    from mechdesign.families.survey.requested_results import Wanted as Wanted
     from mechdesign.families.survey.results import (
+        Request as Request,
         SurveyResult as SurveyResult,
         SurveyResults as SurveyResults,
     )
     from mechdesign.families.survey.server import SurveyCounts as SurveyCounts
-    from mechdesign.families.survey.survey import Design as Design, Survey as Survey
+    from mechdesign.families.survey.survey import (
+        Design as Design,
+        Survey as Survey,
+        SurveyAudit as SurveyAudit,
+    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "privacy_audit": "SurveyAudit",
             "design": "SurveyDesign",
             "limit": "SurveyLimit",
-            "ordered_part": "OrderedPart",
-            "parts": "NumberPart SetPart SurveyPart TablePart",
+            "parts": "NumberPart OrderedPart SetPart SurveyPart TablePart",
             "questions": "Question Questions",
             "remembered_reports": "RememberedReports",
-            "results": "SurveyResult SurveyResults",
+            "results": "Request SurveyResult SurveyResults",
             "server": "SurveyCounts",
-            "survey": "Design Survey",
-            "requested_results": "Wanted",
+            "survey": "Design Survey SurveyAudit",
         },
     )

@@ -1,5 +1,6 @@
-"""Estimates from the reports of several designs: unbiased for each, combined by planned weights.
+"""Unbiased estimates of shares and group means from the reports of several designs, by planned weights.
 
+**Shares.**
 A design c whose reports tell a share f gives the average of scores, E[score] = 1 for users in the cells in
 question and 0 for all others. With N_c reports, drawn as a random part of the users, the combination
 sum a_c avg_c with sum a_c = 1 has the variance
@@ -11,23 +12,43 @@ the given n users only. Third and fourth cumulants add up in the same way. a_c f
 not from the data, so that the estimate is unbiased given the counts.
 
 Without reports the interval is all that is possible.
+
+**The mean of a number in each group of the users.**
+A number is rounded at random to one end of its range. With shares u and v of all users who are in a group
+and rounded up and down, the group's mean is low + width r with r = u/(u + v). Under the hypothesis r the
+contrast (1 - r) u - r v is 0; its unbiased estimate is tested, whatever the group's share is (Fieller 1954).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_limits import cumulants
-from mechdesign.collect.intervals import AverageLaw, ScoreTestLimits, law_of_average, law_of_sum, rare_step
+from mechdesign.collect.estimate import AttributeMeans
+from mechdesign.collect.frequency_limits import cumulants, few_users
+from mechdesign.collect.intervals import (
+    AverageLaw,
+    ScoreTestLimits,
+    law_of_average,
+    law_of_sum,
+    rare_step,
+    within,
+)
 from mechdesign.collect.oracle import Moments
-from mechdesign.families.survey.parts import Law
+from mechdesign.families.survey.results import Request
+
+if TYPE_CHECKING:
+    from mechdesign.families.survey.server import SurveyCounts
+    from mechdesign.families.survey.survey import Survey
+
+Law = tuple[Moments, Moments]
+"""Moments of how many of some cells a report supports: for users in one of them, and for the others."""
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -102,12 +123,12 @@ class CombinedLimits(ScoreTestLimits):
     Parameters
     ----------
     parts : sequence of Evidence
-    given : int or None
+    sample : int or None
         The number of users whose shares are wanted; None for the population that they were drawn from.
     """
 
     parts: Sequence[Evidence]
-    given: int | None = None
+    sample: int | None = None
 
     @property
     def weights(self) -> Array:
@@ -139,8 +160,8 @@ class CombinedLimits(ScoreTestLimits):
             second = second + weight**2 * two / part.users
             third = third + weight**3 * three / part.users**2
             fourth = fourth + weight**4 * four / part.users**3
-        if self.given is not None:
-            second = second - share * (1.0 - share) / self.given
+        if self.sample is not None:
+            second = second - share * (1.0 - share) / self.sample
         return np.maximum(second, 0.0), third, fourth
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
@@ -235,3 +256,181 @@ class Unknown:
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return True: nothing is excluded."""
         return np.ones(np.shape(difference), dtype=bool)
+
+
+SMALL_GROUP = 4.0
+"""A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
+
+
+class CellReports(Protocol):
+    """Information about the cells of a table in the reports of one part; see ``TableReports``."""
+
+    @property
+    def law(self) -> Callable[[int], Law]:
+        """From a number of cells to the moments of how much one report supports them."""
+        ...
+
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each cell."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLimits(ScoreTestLimits):
+    """The limits of the score test for the means of groups, in units of the range from 0 to 1.
+
+    Parameters
+    ----------
+    down, up : (g,) array
+        The estimated shares of users who are in each group and rounded down, or up.
+    parts : sequence of (unit, users, own, other)
+        Of each design: what a supporting report adds to the estimated share of a cell, times the design's
+        weight; its users; moments 0 to 4 of how much a report supports a cell of its user, and another one.
+    """
+
+    down: Array
+    up: Array
+    parts: Sequence[tuple[float, int, Array, Array]]
+
+    @property
+    def total(self) -> Array:
+        """The estimated shares of the groups."""
+        return self.down + self.up
+
+    @property
+    def value(self) -> Array:
+        """The estimates; they may lie outside of 0 to 1 by chance."""
+        result: Array = self.up / self.total
+        return result
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the estimates moved to the range."""
+        result: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
+        return result
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
+        second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
+        return law_of_average(1, second, -side * third, fourth, rare_step(0.0, second, fourth))
+
+    def _cumulants(self, mean: Array) -> tuple[Array, Array, Array]:
+        """Return the second to fourth cumulants of the contrast over the share of the group.
+
+        A report that supports both cells of a group has a smaller contrast than is assumed here.
+        """
+        group = np.clip(self.total, 0.0, 1.0)
+        shares = ((1.0 - mean, mean * group), (-mean, (1.0 - mean) * group))
+        totals = [np.zeros_like(mean) for _ in range(3)]
+        for scale, users, own, other in self.parts:
+            first, *more = (
+                sum(
+                    factor**order * (share * own[order] + (1.0 - share) * other[order])
+                    for factor, share in shares
+                )
+                for order in (1, 2, 3, 4)
+            )
+            unit = scale / self.total
+            for place, value in enumerate(cumulants(first, *more)):
+                order = place + 2
+                totals[place] = totals[place] + unit**order * value / float(users) ** (order - 1)
+        return np.maximum(totals[0], 0.0), totals[1], totals[2]
+
+
+@dataclass(frozen=True, eq=False)
+class RangedLimits:
+    """Limits in the units of the number, and the whole range for groups that are too small.
+
+    Parameters
+    ----------
+    limits : GroupLimits
+        Of the groups that are large enough.
+    large : (g,) array of bool
+        Which groups these are.
+    value : (g,) array
+        The estimates of all groups, within the range.
+    low, high : float
+        The range.
+    """
+
+    limits: GroupLimits
+    large: NDArray[np.bool_]
+    value: Array
+    low: float
+    high: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates."""
+        down, up = self.value - self.low, self.high - self.value
+        if self.large.any():
+            below, above = self.limits.distances(tail)
+            width, value = self.high - self.low, self.value[self.large]
+            raw = self.low + width * self.limits.value
+            down[self.large] = np.maximum(value - raw + width * below, 0.0)
+            up[self.large] = np.maximum(raw - value + width * above, 0.0)
+        return down, up
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        inside = within(difference, self.value - self.low, self.high - self.value)
+        if self.large.any():
+            truth = (self.value + difference)[self.large]
+            moved = (truth - self.low) / (self.high - self.low) - self.limits.value
+            inside[self.large] = (difference[self.large] == 0.0) | self.limits.reach(moved, tail)
+        return inside
+
+
+def group_means(
+    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[CellReports]
+) -> AttributeMeans:
+    """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
+
+    Parameters
+    ----------
+    survey : Survey
+    counts : SurveyCounts
+    request : Request
+        The group and the number.
+    evidence_sources : sequence of CellReports
+        The information in the reports of all designs.
+    """
+    assert request.number is not None
+    question, group = survey.questions[request.number], survey.questions[request.group]
+    domain, names, size = question.domain, group.categories, group.size
+    value, error = np.full(size, domain.middle), np.full(size, domain.half)
+    if not evidence_sources:
+        whole, nobody = Unknown(value, domain.low, domain.high), np.zeros(size, dtype=np.int64)
+        return AttributeMeans(value, error, 0, nobody, names, True, whole, (NOBODY,))
+    parts = [item.each() for item in evidence_sources]
+    shape, axis = request.shape(survey.questions), request.places.index(request.number)
+    shared = CombinedLimits(parts)
+    down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
+    large = down + up >= SMALL_GROUP * _error_of_group(shared, shape, axis)
+    moments = [
+        _moments(weight, part.users, item.law(1))
+        for weight, part, item in zip(shared.weights.tolist(), parts, evidence_sources, strict=True)
+    ]
+    limits = GroupLimits(down[large], up[large], moments)
+    if large.any():
+        value[large] = domain.low + domain.width * np.clip(limits.value, 0.0, 1.0)
+        error[large] = domain.width * limits.standard_error()
+    users = sum(part.users for part in parts)
+    reports = np.full(size, users, dtype=np.int64)
+    notes = few_users(users)
+    if not large.all():
+        listed = ", ".join(f"'{names[place]}'" for place in np.flatnonzero(~large)[:3])
+        notes += (f"too few users in {listed} for a mean: the interval is the whole range",)
+    ranged = RangedLimits(limits, large, value, domain.low, domain.high)
+    return AttributeMeans(value, error, counts.users, reports, names, True, ranged, notes)
+
+
+def _moments(weight: float, users: int, law: Law) -> tuple[float, int, Array, Array]:
+    own, other = law
+    unit = weight / float(own[1] - other[1])  # of fractions: no digit is lost
+    return unit, users, np.array(own, dtype=np.float64), np.array(other, dtype=np.float64)
+
+
+def _error_of_group(shared: CombinedLimits, shape: tuple[int, ...], axis: int) -> Array:
+    """Return upper bounds of the standard errors of the groups' shares: a report supports one cell."""
+    down, up = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
+    result: Array = np.sqrt(down**2 + up**2)
+    return result

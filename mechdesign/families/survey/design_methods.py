@@ -1,6 +1,13 @@
 """The methods of ``survey-design``: the first one that applies is the default.
 
-Designs come from column generation, from a closed form, from the usual rules, and in a second way from a
+**The least epsilon with which the planned users are enough, with a design there and a proof just below.**
+The users that are needed fall steadily as epsilon rises, nearly like a power of it: a secant in logarithms
+finds where they are the planned ones in a few steps, each started from the designs of the one before. Where
+a number is asked for its mean, the first steps take its variance from between the rungs of the ladder of
+solved channels; only the last ones solve the channel at their epsilon.
+
+**Designs for an epsilon.**
+They come from column generation, from a closed form, from the usual rules, and in a second way from a
 coarse grid: all its designs are listed in one convex program in cvxpy. The second way shares no code with the
 column generation but the information of a part.
 
@@ -12,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -24,19 +32,174 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
-from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design import SurveyDesign
-from mechdesign.families.survey.design_bounds import SETS, bounds_for_any
-from mechdesign.families.survey.design_building import variables_of
-from mechdesign.families.survey.design_information import Ask
-from mechdesign.families.survey.design_mixtures import RULES, Mixture, asked_evenly, generate_mixture, rotated
-from mechdesign.families.survey.design_prices import SurveyPrices
-from mechdesign.families.survey.design_pricing import Independent, Joint
-from mechdesign.families.survey.design_setting import SurveySetting
-from mechdesign.families.survey.least_epsilon import TriedEpsilon, search_least_epsilon
-from mechdesign.families.survey.outlook import SurveyOutlook, outlook_of, users_for
-from mechdesign.families.survey.part_plans import expected_errors
+from mechdesign.families.survey import design as building
+from mechdesign.families.survey.design import SurveyDesign, SurveyPrices, variables_of
+from mechdesign.families.survey.design_bundles import Independent, Joint
+from mechdesign.families.survey.design_mixtures import (
+    RULES,
+    SETS,
+    Column,
+    Mixture,
+    bounds_for_any,
+    even_turns,
+    generate_mixture,
+    rotated,
+)
+from mechdesign.families.survey.design_setting import STEPS, Ask, SurveySetting
+from mechdesign.families.survey.part_plans import SurveyOutlook, expected_errors, outlook_of, users_for
 from mechdesign.families.survey.survey import Survey
+
+AIM = 4e-6
+"""A step aims at this part fewer users than planned, so that it ends where the planned ones are enough."""
+
+NEAR = 1e-5
+"""When the users needed are that close to the planned ones, the proof just below is tried."""
+
+ROUNDS = 60
+
+DIGITS = 8
+"""Decimal digits of the epsilons that are tried: solvers that round otherwise lead to the same ones."""
+
+
+@dataclass(frozen=True)
+class TriedEpsilon:
+    """A mixture at one epsilon."""
+
+    setting: SurveySetting
+    mixture: Mixture
+
+    @property
+    def epsilon(self) -> float:
+        """Its epsilon."""
+        return self.setting.epsilon
+
+    @property
+    def needed(self) -> float:
+        """The users that are needed."""
+        return self.mixture.value
+
+
+@dataclass
+class EpsilonSearch:
+    """The ends between which the least epsilon lies, and the slope of the users needed.
+
+    Attributes
+    ----------
+    high : TriedEpsilon
+        Where the planned users are enough.
+    low : float
+        Where they are not, for any design of the class.
+    slope : float
+        Of the logarithm of the users needed against that of epsilon, at the last steps.
+    done : bool
+        Whether low is just below high.
+    """
+
+    high: TriedEpsilon
+    low: float = 0.0
+    slope: float = -2.0
+    done: bool = False
+
+
+def search_least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> EpsilonSearch | TriedEpsilon:
+    """Return where the least epsilon is; a single try where no epsilon up to the problem's is enough."""
+    first = _tried(problem.own_setting, kind, None)
+    if first.needed > problem.users:
+        return first
+    search, last = EpsilonSearch(first), first
+    if any(question.is_mean for question in problem.questionnaire.all):
+        plan = EpsilonSearch(_tried(problem.setting(planned=True), kind, first, False))
+        if plan.high.needed <= problem.users:
+            _narrowed(plan, plan.high, problem, kind, lambda epsilon: problem.setting(epsilon, planned=True))
+            search.slope = plan.slope
+            last = _step(search, problem, kind, problem.setting(plan.high.epsilon), plan.high)
+    _narrowed(search, last, problem, kind, problem.setting)
+    return search
+
+
+def _narrowed(
+    search: EpsilonSearch,
+    last: TriedEpsilon,
+    problem: SurveyDesign,
+    kind: type[Independent],
+    setting: Callable[[float], SurveySetting],
+) -> None:
+    """Bring the ends of a search together, from its last step on."""
+    within = problem.optimal_within / 2.0
+    beyond = False
+    for _ in range(ROUNDS):
+        high = search.high
+        if high.epsilon - search.low <= within * high.epsilon:
+            search.done = True
+            return
+        if beyond and last.needed > problem.users >= last.mixture.bound:
+            return  # within the gap of the optimum
+        beyond = last is high and math.log(problem.users / high.needed) <= NEAR
+        missing = math.log(problem.users * (1.0 - AIM) / last.needed)
+        epsilon = last.epsilon * math.exp(missing / search.slope)
+        if beyond:
+            epsilon = high.epsilon * (1.0 - 0.9 * within)
+        if not search.low < epsilon < high.epsilon:
+            epsilon = (search.low + high.epsilon) / 2.0
+        before, epsilon = last, float(f"{epsilon:.{DIGITS}g}")
+        last = _step(search, problem, kind, setting(epsilon), last, beyond)
+        change = math.log(last.epsilon / before.epsilon)
+        if abs(change) > 1e-4:
+            slope = math.log(last.needed / before.needed) / change
+            search.slope = min(slope, -0.1)
+
+
+def _step(
+    search: EpsilonSearch,
+    problem: SurveyDesign,
+    kind: type[Independent],
+    setting: SurveySetting,
+    near: TriedEpsilon,
+    proven: bool = False,
+) -> TriedEpsilon:
+    """Try one epsilon and move an end of the search there."""
+    result = _tried(setting, kind, near, proven)
+    if result.needed <= problem.users:
+        if result.epsilon < search.high.epsilon:
+            search.high = result
+    elif result.mixture.bound > problem.users:
+        search.low = max(search.low, result.epsilon)
+    return result
+
+
+def _tried(
+    setting: SurveySetting, kind: type[Independent], near: TriedEpsilon | None, proven: bool = True
+) -> TriedEpsilon:
+    pricing = kind(setting)
+    start = pricing.start()
+    if near is not None:
+        start += [moved(column, near.setting, setting) for column in near.mixture.columns]
+    return TriedEpsilon(setting, generate_mixture(setting, start, pricing, proven))
+
+
+def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
+    """Return a design with its budgets in the same proportion of another epsilon.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.questions import Question, Questions
+    >>> from mechdesign.families.survey.design_setting import Ask
+    >>> from mechdesign.families.survey.design_setting import targets_of
+    >>> questions = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
+    >>> targets = targets_of(questions, [{"name": "a"}, {"name": "b"}], [], [])
+    >>> old, new = SurveySetting(questions, targets, 1.0), SurveySetting(questions, targets, 2.0)
+    >>> [(ask.places, ask.epsilon) for ask in moved((Ask("cells", (0, 1), 1.0),), old, new)]
+    [((0, 1), 2.0)]
+    """
+    asks = []
+    for ask in column:
+        step = min(STEPS, math.ceil(ask.epsilon / old.epsilon * STEPS - 1e-9))
+        if len(ask.places) == 1:
+            asks.append(new.menu.ask(ask.places[0], step))
+        else:
+            asks.append(replace(ask, epsilon=float(new.menu.budgets[step])))
+    return tuple(asks)
+
 
 Array = NDArray[np.float64]
 
@@ -67,7 +230,7 @@ def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
 
 def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
     columns, shares = rotated(mixture, setting.groups)
-    variables = variables_of(problem.asked, columns, shares.tolist(), setting.epsilon)
+    variables = variables_of(problem.questionnaire, columns, shares.tolist(), setting.epsilon)
     value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
     notes: dict[str, Any] = {"designs": len(columns), "rounds": mixture.rounds}
     notes |= _for_any(problem, setting)
@@ -118,14 +281,14 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
             f"{needed} users are needed; ask more users, or accept larger errors"
         )
         return Outcome(status="infeasible", solver="column generation", message=message)
-    found, mixture = search.high.setting, search.high.mixture
-    columns, shares = rotated(mixture, found.groups)
-    variables = variables_of(problem.asked, columns, shares.tolist(), found.epsilon)
+    setting, mixture = search.high.setting, search.high.mixture
+    columns, shares = rotated(mixture, setting.groups)
+    variables = variables_of(problem.questionnaire, columns, shares.tolist(), setting.epsilon)
     notes = {"designs": len(columns)}
     source = "designs of a smaller epsilon need more users (weak duality)"
     solver, prices = (
         "column generation and secant",
-        SurveyPrices(problem, found, columns, shares, mixture.prices),
+        SurveyPrices(problem, setting, columns, shares, mixture.prices),
     )
     if kind is Joint:
         status: Status = "optimal" if search.done else "feasible"
@@ -142,13 +305,13 @@ def one_question(problem: SurveyDesign) -> Outcome:
         return Outcome(status="infeasible", solver="closed form", message=NOTHING)
     setting = problem.own_setting
     columns = Independent(setting).start()
-    told = np.array([setting.told(column)[place] for place, column in enumerate(columns)])
+    information = np.array([setting.information(column)[place] for place, column in enumerate(columns)])
     if problem.goal == "mean":
-        shares = np.sqrt(setting.each_weight / told)
+        shares = np.sqrt(setting.each_weight / information)
     else:
-        shares = setting.each_needed / told
+        shares = setting.each_needed / information
     shares /= shares.sum()
-    variables = variables_of(problem.asked, columns, shares.tolist(), problem.epsilon)
+    variables = variables_of(problem.questionnaire, columns, shares.tolist(), problem.epsilon)
     notes: dict[str, Any] = {"best_independent": _is_best(setting)}
     notes |= _for_any(problem, setting)
     return Outcome("feasible", variables, solver="closed form", notes=notes)
@@ -157,7 +320,7 @@ def one_question(problem: SurveyDesign) -> Outcome:
 def _is_best(setting: SurveySetting) -> bool:
     """Whether what a question tells per unit of budget is largest at all of epsilon, for every question."""
     menu = setting.menu
-    rate = menu.told[:, 1:] / menu.budgets[1:]
+    rate = menu.information[:, 1:] / menu.budgets[1:]
     return bool((rate <= rate[:, -1:] * (1.0 + 1e-12)).all())
 
 
@@ -170,7 +333,7 @@ def no_closed_form(problem: SurveyDesign) -> str | None:
 
 def no_joint_results(problem: SurveyDesign) -> str | None:
     """Return why independent answers are not a plan (results of several questions), or None."""
-    if len(problem.targets) > len(problem.asked):
+    if len(problem.targets) > len(problem.questionnaire):
         return "it does not estimate cross tables and group means"
     return None
 
@@ -185,14 +348,14 @@ def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], O
         if problem.epsilon == 0.0:
             return Outcome(status="infeasible", solver="formula", message=NOTHING)
         setting = problem.own_setting
-        columns, shares = asked_evenly(setting, count(setting))
-        variables = variables_of(problem.asked, columns, shares, problem.epsilon)
+        columns, shares = even_turns(setting, count(setting))
+        variables = variables_of(problem.questionnaire, columns, shares, problem.epsilon)
         return Outcome("feasible", variables, solver="formula", notes={"designs": len(columns)})
 
     return run
 
 
-STEPS = 8
+BUDGET_PARTS = 8
 """Parts of epsilon that independent answers take."""
 
 MOST_DESIGNS = 6000
@@ -211,7 +374,7 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     columns = list(_columns(setting))
     nothing = np.zeros(len(setting.targets))
     asks = {ask for column in columns for ask in column}
-    alone = {ask: setting.told([ask]) for ask in asks}  # a design tells what its parts tell
+    alone = {ask: setting.information([ask]) for ask in asks}  # a design tells what its parts tell
     table = np.array([sum((alone[ask] for ask in column), start=nothing) for column in columns])
     shares = cp.Variable(len(columns), nonneg=True)
     if problem.goal == "mean":
@@ -226,11 +389,11 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     result = solve_convex(program)
     if shares.value is None:
         return Outcome(status="failed", solver=result.solver, message=result.message)
-    found = np.where(shares.value > 1e-9, shares.value, 0.0)
-    kept = np.flatnonzero(found)
-    split = found[kept] / found[kept].sum()
-    chosen = [columns[place] for place in kept]
-    variables = variables_of(problem.asked, chosen, split.tolist(), problem.epsilon)
+    amounts = np.where(shares.value > 1e-9, shares.value, 0.0)
+    used = np.flatnonzero(amounts)
+    split = amounts[used] / amounts[used].sum()
+    chosen = [columns[place] for place in used]
+    variables = variables_of(problem.questionnaire, chosen, split.tolist(), problem.epsilon)
     prices = np.zeros(len(setting.targets))
     for limit in limits:
         prices = np.asarray(limit.dual_value) / setting.each_needed
@@ -247,25 +410,27 @@ def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
     """Return why the grid is too large or the goal another one, or None."""
     if problem.goal == "epsilon":
         return "it is not for goal 'epsilon'"
-    if len(problem.targets) > len(problem.asked):
+    if len(problem.targets) > len(problem.questionnaire):
         return "its designs do not list whole tables"
-    if _count(len(problem.asked)) > MOST_DESIGNS:
-        return f"{len(problem.asked)} questions have more than {MOST_DESIGNS} designs on its grid"
+    if _count(len(problem.questionnaire)) > MOST_DESIGNS:
+        return f"{len(problem.questionnaire)} questions have more than {MOST_DESIGNS} designs on its grid"
     return None
 
 
 def _count(questions: int) -> int:
-    divisions: int = math.comb(STEPS + questions - 1, questions - 1)
+    divisions: int = math.comb(BUDGET_PARTS + questions - 1, questions - 1)
     return divisions + (1 << questions)
 
 
 def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
     questions, menu = setting.questions, setting.menu
-    step = (len(menu.budgets) - 1) // STEPS
-    single = [[menu.ask(place, part * step) for part in range(STEPS + 1)] for place in range(len(questions))]
-    for cuts in combinations(range(STEPS + len(questions) - 1), len(questions) - 1):
-        ends = (-1, *cuts, STEPS + len(questions) - 1)
+    step = (len(menu.budgets) - 1) // BUDGET_PARTS
+    single = [
+        [menu.ask(place, part * step) for part in range(BUDGET_PARTS + 1)] for place in range(len(questions))
+    ]
+    for cuts in combinations(range(BUDGET_PARTS + len(questions) - 1), len(questions) - 1):
+        ends = (-1, *cuts, BUDGET_PARTS + len(questions) - 1)
         parts = [after - before - 1 for before, after in pairwise(ends)]
         yield tuple(single[place][part] for place, part in enumerate(parts) if part)
     for size in range(2, len(questions) + 1):
@@ -318,8 +483,8 @@ def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None
     survey, count = solution.mechanism(), problem.users if users is None else user_count(users)
     if max(_relative(problem, survey)) > math.sqrt(count):
         raise _too_little(problem, survey, count)
-    wanted = [target.error for target in problem.targets]
-    return outlook_of(survey, count, wanted, _bounds(problem, solution))
+    goals = [target.error for target in problem.targets]
+    return outlook_of(survey, count, goals, _bounds(problem, solution))
 
 
 def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
@@ -347,8 +512,8 @@ def _widths(problem: SurveyDesign) -> list[float]:
     """Return the unit of an error of each result: 1 for shares, the range for means."""
     result = []
     for target in problem.targets:
-        number = target.wanted.places[0] if target.wanted.number is None else target.wanted.number
-        question = problem.asked[number]
+        number = target.request.places[0] if target.request.number is None else target.request.number
+        question = problem.questionnaire[number]
         result.append(question.domain.width if question.is_mean else 1.0)
     return result
 
@@ -371,7 +536,7 @@ def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterE
     remedies = [] if enough is None else [f"ask {_rounded_up(enough)} users"]
     larger = _enough_epsilon(problem, max(_relative(problem, survey)), users)
     remedies += [] if larger is None else [f"give epsilon = {larger:g}"]
-    remedies += ["ask fewer questions"] if len(problem.asked) > 1 else []
+    remedies += ["ask fewer questions"] if len(problem.questionnaire) > 1 else []
     goal = f"for errors of at most {USEFUL:.0%} of what is possible "
     return ParameterError("epsilon", what + ", ".join(listed) + more, goal + ", or ".join(remedies))
 

@@ -1,4 +1,4 @@
-"""Mixtures of designs: the best one by column generation, usual rules, and rotations over groups.
+"""Mixtures of designs: the best one by column generation, usual rules, rotations, and general bounds.
 
 Column generation finds the best mixture of all that a class of designs has, with a proven bound. The master
 splits the users among the designs found so far and says at which prices more information would
@@ -13,6 +13,8 @@ the same to each of its members, so the master works with groups.
 Rotations lead from designs of groups to designs of questions: every member of a group takes each place
 equally often. The usual rules need no optimization: everything evenly, one question at random, the rule by
 2.5.
+
+The general bounds are those of ``survey-limit``: no mechanism of this epsilon beats them.
 """
 
 from __future__ import annotations
@@ -20,15 +22,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.survey.design_information import Ask, single
-from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
+from mechdesign.families.survey.limit import Effects, effects_of
+from mechdesign.families.survey.limit_bounds import (
+    bound_from,
+    entropy_bound,
+    factors,
+    information_bound,
+    prices,
+)
+from mechdesign.families.survey.limit_methods import SetClasses, best, classes_of
+from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]
@@ -102,12 +114,12 @@ def generate_mixture(
         rounds += 1
         shares, value, prices = master(setting, table)
         each, paid = setting.spread_over(prices), value if setting.needed is None else 1.0 / value
-        found, most = pricing(each, enough * paid)
+        priced, most = pricing(each, enough * paid)
         best_bound = max(best_bound, _bound(setting, value, most))
         fresh = [
             column
-            for column in dict.fromkeys(found)
-            if column not in columns and setting.told(column) @ each > paid * (1.0 + TOLERANCE / 100.0)
+            for column in dict.fromkeys(priced)
+            if column not in columns and setting.information(column) @ each > paid * (1.0 + TOLERANCE / 100.0)
         ]
         if value - best_bound <= TOLERANCE * value or rounds >= ROUNDS:
             break
@@ -117,13 +129,12 @@ def generate_mixture(
         enough = np.inf if fresh and enough == np.inf else 1.0 + TOLERANCE / 2.0
         idle = np.where(shares > NEGLIGIBLE, 0, idle + 1)
         keep = idle < IDLE
-        columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
+        columns = [column for column, stays in zip(columns, keep, strict=True) if stays] + fresh
         table, idle = table[keep], np.append(idle[keep], np.zeros(len(fresh), dtype=np.int64))
         if fresh:
             table = np.vstack([table, [setting.grouped(column) for column in fresh]])
     places, shares, value = _without_rare(master, setting, table, shares, value)
-    kept = [columns[place] for place in places]
-    return Mixture(kept, shares, value, min(best_bound, value), each, rounds)
+    return Mixture([columns[place] for place in places], shares, value, min(best_bound, value), each, rounds)
 
 
 def _without_rare(
@@ -134,10 +145,10 @@ def _without_rare(
         keep = np.flatnonzero(shares > least)
         if not (table[keep].max(axis=0, initial=0.0) > 0.0).all():
             continue
-        fewer, found, _ = master(setting, table[keep])
-        if found <= value * (1.0 + TOLERANCE):
+        fewer, error, _ = master(setting, table[keep])
+        if error <= value * (1.0 + TOLERANCE):
             left = np.flatnonzero(fewer > NEGLIGIBLE)
-            return keep[left], fewer[left] / fewer[left].sum(), found
+            return keep[left], fewer[left] / fewer[left].sum(), error
     keep = np.flatnonzero(shares > NEGLIGIBLE)
     return keep, shares[keep] / shares[keep].sum(), value
 
@@ -164,11 +175,11 @@ def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, A
     from scipy.sparse import csr_array
 
     needed = np.asarray(setting.needed)
-    asked = needed > 0.0
-    scale = 1.0 / needed[asked]
-    gains = table[:, asked] * scale
+    finite = needed > 0.0
+    scale = 1.0 / needed[finite]
+    gains = table[:, finite] * scale
     unit = float(gains.max())  # t is at most the largest entry
-    count, rows = len(table), np.hstack([-gains.T / unit, np.ones((int(asked.sum()), 1))])
+    count, rows = len(table), np.hstack([-gains.T / unit, np.ones((int(finite.sum()), 1))])
     program = LinearProgram(
         objective=np.append(np.zeros(count), 1.0),
         upper_rows=csr_array(rows),
@@ -183,7 +194,7 @@ def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, A
     shares /= shares.sum()
     duals = result.upper_multipliers / result.upper_multipliers.sum()
     prices = np.zeros(len(needed))
-    prices[asked] = duals * scale
+    prices[finite] = duals * scale
     return shares, float(1.0 / (shares @ gains).min()), prices
 
 
@@ -198,7 +209,7 @@ def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Col
     ParameterError
         When there are more designs than a mechanism file should have.
     """
-    found: dict[Column, float] = {}
+    turns_of: dict[Column, float] = {}
     for column, share in zip(mixture.columns, mixture.shares.tolist(), strict=True):
         turns = _turns(column, groups)
         if turns > MOST_DESIGNS:
@@ -207,8 +218,8 @@ def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Col
             )
         for turn in range(turns):
             one = _turned(column, groups, turn)
-            found[one] = found.get(one, 0.0) + share / turns
-    return list(found), np.array(list(found.values()))
+            turns_of[one] = turns_of.get(one, 0.0) + share / turns
+    return list(turns_of), np.array(list(turns_of.values()))
 
 
 def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]:
@@ -217,14 +228,14 @@ def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]
     for number, ask in enumerate(column):
         for position, place in enumerate(ask.places):
             role[place] = (number, ask.sets[position] if ask.sets else 0)
-    asked = sorted(role[place] for place in group if place in role)
-    return [*asked, *[None] * (len(group) - len(asked))]
+    places = sorted(role[place] for place in group if place in role)
+    return [*places, *[None] * (len(group) - len(places))]
 
 
 def _step(roles: Sequence[tuple[int, int] | None]) -> int:
     """Return how far a turn moves: past all that are asked where they are interchangeable, else by one."""
-    asked = [role for role in roles if role is not None]
-    return len(asked) if len(set(asked)) == 1 else 1
+    places = [role for role in roles if role is not None]
+    return len(places) if len(set(places)) == 1 else 1
 
 
 def _turns(column: Column, groups: Sequence[Sequence[int]]) -> int:
@@ -247,15 +258,15 @@ def _turned(column: Column, groups: Sequence[Sequence[int]], turn: int) -> Colum
             if role is not None:
                 place = group[(position + turn * step) % len(group)]
                 members[role[0]][place] = role[1]
-    found: list[Ask] = []
+    asks: list[Ask] = []
     for ask, having in zip(column, members, strict=True):
         places = tuple(sorted(having))
         sets = tuple(having[place] for place in places) if ask.sets else ()
-        found.append(replace(ask, places=places, sets=sets))
-    return tuple(found)
+        asks.append(replace(ask, places=places, sets=sets))
+    return tuple(asks)
 
 
-def asked_evenly(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
+def even_turns(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
     """Return designs of ``count`` questions each that ask all questions equally often, with even budgets.
 
     Windows of neighboring questions, one after the other around the circle, each with the same share.
@@ -295,3 +306,86 @@ RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
     ("sampled", single_question, "one question of each user, drawn evenly, with all of epsilon"),
     ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
 )
+
+
+MOST_PLACES = 8
+"""Questions of a requested table whose components are listed."""
+
+
+MOST_ANSWERS = 16
+"""Answers in all up to which every set of them is gone through: a few tenths of a second."""
+
+TOTAL, SETS, ENTROPY = "total information", "all sets of answers", "entropy of sets"
+"""Where bounds come from: corollary 8, theorem 7 and corollary 10 of docs/families/survey_limit.md."""
+
+
+def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> dict[str, float]:
+    """Return lower bounds of the mean error of every epsilon-private mechanism at even answers.
+
+    The total information always bounds; all sets of answers where they are few, also with cross tables; the
+    entropy of sets where only questions are requested. None where a number, group means or cumulative shares
+    are wanted, or other than even answers are planned: the bounds are for tables at even answers.
+
+    Parameters
+    ----------
+    setting : SurveySetting
+    information : (m,) array, optional
+        What a report of a mixture tells of each target, for the bound by entropy, which takes a second;
+        without it that bound is left out.
+
+    Returns
+    -------
+    dict
+        Bounds by where they come from.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.questions import Question, Questions
+    >>> from mechdesign.families.survey.design_setting import targets_of
+    >>> questions = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
+    >>> targets = targets_of(questions, [{"name": "a"}, {"name": "b"}], [], [])
+    >>> bounds = bounds_for_any(SurveySetting(questions, targets, 1.0), np.array([0.2, 0.2]))
+    >>> {source: round(bound, 3) for source, bound in bounds.items()}  # one question a user has 9.3654
+    {'total information': 7.365, 'all sets of answers': 9.365, 'entropy of sets': 7.949}
+    """
+    effects = _effects(setting)
+    if effects is None:
+        return {}
+    result = {TOTAL: information_bound(effects, setting.epsilon)}
+    if math.prod(effects.sizes) <= MOST_ANSWERS:
+        result[SETS] = _all_sets(effects, setting.epsilon)
+    if information is not None and effects.singles:
+        shares = information * np.array([target.spread for target in setting.targets])
+        each = np.array([np.mean([shares[part[0]] for part in kind]) for kind in effects.members])
+        result[ENTROPY] = entropy_bound(effects, setting.epsilon, each)
+    return result
+
+
+def _effects(setting: SurveySetting) -> Effects | None:
+    """Return the parts of the requested tables; None where the bounds do not hold or would be too many."""
+    targets = setting.targets
+    if any(target.is_mean or target.request.number is not None or not target.is_even for target in targets):
+        return None
+    if any(target.cumulative for target in targets):
+        return None
+    if max(len(target.request.places) for target in targets) > MOST_PLACES:
+        return None
+    weights: dict[tuple[int, ...], Fraction] = {}
+    for target, weight in zip(targets, setting.each_weight.tolist(), strict=True):
+        places = target.request.places
+        weights[places] = weights.get(places, Fraction(0)) + Fraction(weight)
+    return effects_of(setting.questions.sizes, weights)
+
+
+@lru_cache(maxsize=8)
+def _classes(effects: Effects) -> SetClasses:
+    return classes_of(effects)
+
+
+def _all_sets(effects: Effects, epsilon: float) -> float:
+    """Return the bound of the best mixture of all sets of answers (theorem 7), proven in rationals."""
+    classes = _classes(effects)
+    table = classes.information(effects, epsilon)
+    used, shares = best(effects, table)
+    multipliers = factors((1.0 / (shares @ table[used])).tolist())
+    return bound_from(effects, multipliers, classes.most(effects, epsilon, prices(effects, multipliers)))

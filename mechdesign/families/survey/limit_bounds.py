@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.exact.exponential import exp_upper, float_down
-from mechdesign.families.survey.limit_columns import Effects
+from mechdesign.families.survey.limit import Effects
 
 DIGITS = 40
 """Binary digits of prices."""
@@ -86,7 +86,7 @@ def information_bound(effects: Effects, epsilon: float) -> float:
 
     Examples
     --------
-    >>> from mechdesign.families.survey.limit_columns import effects_of
+    >>> from mechdesign.families.survey.limit import effects_of
     >>> pair = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
     >>> information_bound(pair, 1.0), information_bound(pair, 9.0)
     (7.365388753662338, 1.0)
@@ -95,10 +95,10 @@ def information_bound(effects: Effects, epsilon: float) -> float:
     most = most_information(epsilon)
     pairs = list(zip(effects.weights, total, strict=True))
     mu = _multiplier(pairs, float(most))
-    found = -mu * most
+    bound = -mu * most
     for weight, dim in pairs:
-        found += weight + mu * dim if weight >= mu * dim else 2 * _root(weight * mu * dim)
-    return float_down(found)
+        bound += weight + mu * dim if weight >= mu * dim else 2 * _root(weight * mu * dim)
+    return float_down(bound)
 
 
 def _multiplier(pairs: Sequence[tuple[Fraction, int]], most: float) -> Fraction:
@@ -253,8 +253,8 @@ class _PeakedLaw:
             return np.zeros_like(y)
         x = self.rest(y)
         inside = (x > 0.0) & (y > 0.0)
-        found: Array = np.where(inside, np.log(np.where(inside, y, 1.0) / np.where(inside, x, 1.0)), 0.0)
-        return found / self.size
+        slope: Array = np.where(inside, np.log(np.where(inside, y, 1.0) / np.where(inside, x, 1.0)), 0.0)
+        return slope / self.size
 
 
 def _entropy(r: Array) -> Array:
@@ -321,21 +321,23 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
     return best
 
 
-def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
-    """Return the bound by entropy at the prices of a mixture that tells ``told`` of each kind of question."""
-    given = factors((1.0 / told).tolist())
-    each = prices(effects, given)
+def entropy_bound(effects: Effects, epsilon: float, information: Array) -> float:
+    """Return the bound by entropy at the prices of a mixture, from its information on each kind of part."""
+    multipliers = factors((1.0 / information).tolist())
+    each = prices(effects, multipliers)
     questions = tuple(
         AlikeQuestions(effects.sizes[kind[0][0]], len(kind), float(price) / len(kind) * (1.0 + 2.0**-40))
         for kind, price in zip(effects.members, each, strict=True)
     )
     most = Fraction(most_worth(questions, epsilon)) * ROUNDING
-    return bound_from(effects, given, most)
+    return bound_from(effects, multipliers, most)
 
 
-def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]:
+def bounds_of(effects: Effects, epsilon: float, information: Array) -> dict[str, float]:
     """Return the bounds for every private mechanism that do not go through all sets."""
     bounds = {"the total information, sinh(epsilon/2)^2": information_bound(effects, epsilon)}
     if effects.singles:
-        bounds["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
+        bounds["the entropy of sets, at the prices of the mixture"] = entropy_bound(
+            effects, epsilon, information
+        )
     return bounds

@@ -1,10 +1,14 @@
 """The methods of ``survey-limit``: the first one that applies is the default.
 
-All sets of answers have a file of their own, ``limit_subsets``.
+*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum.
+|proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
+squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
+over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S. Sets of one size with the same
+numbers M_S are one class.
 
 *One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
-wanted table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of e^epsilon
-+ 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of
+e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
 
 *Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
 Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
@@ -14,28 +18,257 @@ entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.families.marginals.sets.products import best_products
-from mechdesign.families.survey import limit_bounds as proofs, limit_subsets as mixtures
-from mechdesign.families.survey.limit import SurveyLimit
+from mechdesign.exact.exponential import exp_upper
+from mechdesign.families.marginals.sets.products import best_products, share_in
+from mechdesign.families.survey import limit_bounds as proofs
+from mechdesign.families.survey.limit import Effects, Part, SurveyLimit, kind_information
 from mechdesign.families.survey.limit_bounds import bounds_of
-from mechdesign.families.survey.limit_columns import Effects, kind_information
-from mechdesign.families.survey.limit_subsets import mix_all_sets, why_not_all_sets
+from mechdesign.solvers.descent import ErrorTerms, allocate
+
+Array = NDArray[np.float64]
+
+CLOSE = 1e-9
+"""The relative gap at which no further column is looked for."""
+
+ROUNDS = 200
+
+DROPPED = 1e-9
+"""Smaller shares are left out where the others say as much."""
+
+COLUMNS_AT_ONCE = 8
+"""Columns that are added in a round."""
+
+
+def nothing() -> Outcome:
+    """Return that there is no answer at epsilon = 0."""
+    message = "with epsilon = 0 reports contain no information; give a larger epsilon"
+    return Outcome(status="infeasible", solver="columns", message=message)
+
+
+def _split(effects: Effects, table: Array) -> Array:
+    """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
+    from scipy.sparse import csr_array
+
+    weights = np.array([float(weight) for weight in effects.weights])
+    return allocate(ErrorTerms(weights, csr_array(table.T))).shares
+
+
+def grown_columns(
+    effects: Effects, table: Array, more: Callable[[Array], Array | None]
+) -> tuple[Array, Array]:
+    """Return columns and shares: those given, and those that are asked for at the prices so far.
+
+    ``more(prices)`` returns further columns, (new, kinds), best first, or None.
+    """
+    weights = np.array([float(weight) for weight in effects.weights])
+    shares = _split(effects, table)
+    for _ in range(ROUNDS):
+        information = shares @ table
+        prices, value = weights / information**2, float((weights / information).sum())
+        columns = more(prices)
+        if columns is None or float((columns @ prices).max()) <= value * (1.0 + CLOSE):
+            break
+        keep = shares > 1e-12
+        table = np.concatenate([table[keep], columns])
+        shares = _split(effects, table)
+    return table, shares
+
+
+def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the columns of the best mixture, out of many, and their shares."""
+    start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
+    used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
+    weights = np.array([float(weight) for weight in effects.weights])
+    shares = _split(effects, table[used])
+    for _ in range(ROUNDS):
+        information = shares @ table[used]
+        prices, value = weights / information**2, float((weights / information).sum())
+        worth = table @ prices
+        order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
+        fresh = order[worth[order] > value * (1.0 + CLOSE)]
+        fresh = np.setdiff1d(fresh, used)
+        if not len(fresh):
+            break
+        used = np.concatenate([used[shares > 1e-12], fresh])
+        shares = _split(effects, table[used])
+    large = shares > DROPPED
+    return used[large], shares[large] / shares[large].sum()
+
+
+def outcome(
+    problem: SurveyLimit,
+    columns: Sequence[Any],
+    shares: Array,
+    bound: float,
+    source: str,
+    notes: dict[str, float] | None = None,
+    solver: str = "columns",
+) -> Outcome:
+    """Return the mixture; ``optimal`` where its value meets the bound."""
+    variables = {"sets": list(columns), "shares": shares / shares.sum()}
+    value = problem.objective(variables)
+    return Outcome(
+        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
+        variables=variables,
+        bound=bound,
+        bound_source=source,
+        solver=solver,
+        notes=notes or {},
+    )
+
+
+MOST_ANSWERS = 20
+"""Answers in all, of which there are 2^20 sets."""
+
+SETS_AT_ONCE = 1 << 16
+"""Sets that are looked at at a time."""
+
+
+@dataclass(frozen=True)
+class SetClasses:
+    """The classes of all sets of answers.
+
+    Attributes
+    ----------
+    answers : int
+        D.
+    numbers : (c,) int array
+        One set of each class, as bits: answer 0 is the lowest one.
+    sizes : (c,) int array
+    norms : (c, kinds) int array
+        M_S, summed over the parts of a kind.
+    """
+
+    answers: int
+    numbers: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    norms: NDArray[np.int64]
+
+    def information(self, effects: Effects, epsilon: float) -> Array:
+        """Return eta, (classes, kinds): rho^2 M / (|T|^2 dim)."""
+        rho = np.array([share_in(epsilon, size / self.answers) for size in self.sizes.tolist()])
+        scale = np.array(
+            [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
+        )
+        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
+        return result
+
+    def most(self, effects: Effects, epsilon: float, each: Sequence[Fraction]) -> Fraction:
+        """Return an upper bound of the sum of prices times eta over all sets, in integers.
+
+        rho / |T| = (E - 1)/(D + (E - 1) |T|) rises with E, so a rational above e^epsilon takes its place.
+        """
+        common = math.lcm(*(price.denominator for price in each))
+        scale = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
+        whole = math.lcm(*scale)
+        factors = [int(price * common) * (whole // dim) for price, dim in zip(each, scale, strict=True)]
+        tops: dict[int, int] = {}
+        for size, row in zip(self.sizes.tolist(), self.norms.tolist(), strict=True):
+            total = sum(factor * number for factor, number in zip(factors, row, strict=True))
+            tops[size] = max(total, tops.get(size, 0))
+        excess = exp_upper(epsilon) - 1
+        return max(
+            (excess / (self.answers + excess * size)) ** 2 * Fraction(total, common * whole)
+            for size, total in tops.items()
+        )
+
+
+def classes_of(effects: Effects) -> SetClasses:
+    """Return the classes of all sets that are neither empty nor everything.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.limit import effects_of
+    >>> classes = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
+    >>> classes.sizes.tolist(), classes.norms[:, 0].tolist()  # 1, 2 (alike or apart), 3 answers
+    ([1, 2, 2, 3], [2, 0, 4, 2])
+    """
+    sizes = effects.sizes
+    answers = math.prod(sizes)
+    tables = sorted({table for kind in effects.members for part in kind for table in _below(part)})
+    masks = {table: _masks(sizes, table) for table in tables}
+    rows = []
+    for start in range(1, 2**answers - 1, SETS_AT_ONCE):
+        numbers = np.arange(start, min(start + SETS_AT_ONCE, 2**answers - 1), dtype=np.int64)
+        squares = {
+            table: len(masks[table])
+            * sum(np.bitwise_count(numbers & mask).astype(np.int64) ** 2 for mask in masks[table])
+            for table in tables
+        }
+        norms = [
+            sum((-1) ** (len(part) - len(table)) * squares[table] for part in kind for table in _below(part))
+            for kind in effects.members
+        ]
+        keys = np.stack([np.bitwise_count(numbers).astype(np.int64), *norms, numbers], axis=1)
+        _, first = np.unique(keys[:, :-1], axis=0, return_index=True)
+        rows.append(keys[first])
+    together = np.concatenate(rows)
+    _, first = np.unique(together[:, :-1], axis=0, return_index=True)
+    firsts = together[first]
+    return SetClasses(answers, firsts[:, -1], firsts[:, 0], firsts[:, 1:-1])
+
+
+def _below(part: Part) -> list[Part]:
+    return [table for count in range(len(part) + 1) for table in combinations(part, count)]
+
+
+def _masks(sizes: Sequence[int], table: Part) -> list[int]:
+    """Return the answers in each cell of a table, as bits."""
+    places = np.indices(sizes).reshape(len(sizes), -1)
+    cell = np.zeros(places.shape[1], dtype=np.int64)
+    for place in table:
+        cell = cell * sizes[place] + places[place]
+    bits = [0] * math.prod(sizes[place] for place in table)
+    for answer, number in enumerate(cell.tolist()):
+        bits[number] |= 1 << answer
+    return bits
+
+
+def mix_all_sets(problem: SurveyLimit) -> Outcome:
+    """Return the best mixture of symmetrized sets, and a bound for every private mechanism."""
+    if problem.epsilon == 0.0:
+        return nothing()
+    effects = problem.effects
+    classes = classes_of(effects)
+    table = classes.information(effects, problem.epsilon)
+    used, shares = best(effects, table)
+    multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
+    most = classes.most(effects, problem.epsilon, proofs.prices(effects, multipliers))
+    columns = [{"answers": _answers(int(number))} for number in classes.numbers[used]]
+    source = "all sets of answers: what every private mechanism mixes"
+    return outcome(problem, columns, shares, proofs.bound_from(effects, multipliers, most), source)
+
+
+def _answers(bits: int) -> list[int]:
+    return [place for place in range(bits.bit_length()) if bits >> place & 1]
+
+
+def why_not_all_sets(problem: SurveyLimit) -> str | None:
+    """Return why there are too many answers in all, or None."""
+    answers = math.prod(problem.sizes)
+    if answers <= MOST_ANSWERS:
+        return None
+    return (
+        f"the questions have {answers} answers together; all sets of at most {MOST_ANSWERS} are gone through"
+    )
 
 
 def ask_one_question(problem: SurveyLimit) -> Outcome:
     """Return one column for each kind of question, and the bound of the total information."""
     if problem.epsilon == 0.0:
-        return mixtures.nothing()
+        return nothing()
     effects, epsilon = problem.effects, problem.epsilon
-    columns, told = [], []
+    columns, information = [], []
     for kind, members in enumerate(effects.members):
         size = effects.sizes[members[0][0]]
         choices = [
@@ -43,20 +276,18 @@ def ask_one_question(problem: SurveyLimit) -> Outcome:
         ]
         shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
         columns.append(choices[int(np.argmax(shares))])
-        told.append(max(shares))
+        information.append(max(shares))
     weights = np.array([float(weight) for weight in effects.weights])
-    split = np.sqrt(weights / np.array(told))
+    split = np.sqrt(weights / np.array(information))
     bound = proofs.information_bound(effects, epsilon)
     source = "the total information, sinh(epsilon/2)^2"
-    return mixtures.outcome(problem, columns, split / split.sum(), bound, source, solver="formula")
+    return outcome(problem, columns, split / split.sum(), bound, source, solver="formula")
 
 
 def why_not_one_question(problem: SurveyLimit) -> str | None:
     """Return why the method does not apply (it is for tables of single questions), or None."""
     return None if problem.effects.singles else "it is for tables of single questions"
 
-
-Array = NDArray[np.float64]
 
 MOST_WIDTHS = 4096
 """Products of the subsets of a table that are listed one by one."""
@@ -65,7 +296,7 @@ MOST_WIDTHS = 4096
 def mix_products(problem: SurveyLimit) -> Outcome:
     """Return the best mixture of these sets, next to the better one of two bounds for every mechanism."""
     if problem.epsilon == 0.0:
-        return mixtures.nothing()
+        return nothing()
     effects, epsilon = problem.effects, problem.epsilon
     columns = list(_listed(effects, epsilon))
     table = np.stack([kind_information(effects, epsilon, column) for column in columns])
@@ -84,16 +315,14 @@ def mix_products(problem: SurveyLimit) -> Outcome:
                 rows.append(row)
         return np.stack(rows) if rows else None
 
-    used, _ = mixtures.best(effects, table)
-    table, shares = mixtures.grown_columns(
-        effects, table[used], more if effects.singles else lambda prices: None
-    )
-    in_use = shares > mixtures.DROPPED
+    used, _ = best(effects, table)
+    table, shares = grown_columns(effects, table[used], more if effects.singles else lambda prices: None)
+    in_use = shares > DROPPED
     sets = [known[row.tobytes()] for row in table[in_use]]
     part_shares = shares[in_use] / shares[in_use].sum()
     bounds = bounds_of(effects, epsilon, part_shares @ table[in_use])
     source, bound = max(bounds.items(), key=lambda item: item[1])
-    return mixtures.outcome(problem, sets, part_shares, bound, source)
+    return outcome(problem, sets, part_shares, bound, source)
 
 
 def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:

@@ -1,15 +1,16 @@
-"""What one report of a part is planned to tell of a requested result, and the best part for a question alone.
+"""The plan of a survey: the information of its parts, expected errors, and the outlook for its owner.
 
-What it tells is 1 over its variance in a few units. The variance is that of a user drawn from the planned
-population: even answers or the planned frequencies, independent of each other, and numbers with the planned
-spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
-means it is that of the sums in the groups.
+The information of a report is 1 over its variance in a few units. The variance is that of a user drawn from
+the planned population: even answers or the planned frequencies, independent of each other, and numbers with
+the planned spread. Of a table it is summed over the cells, of a number counted in squared halves of its
+range, of group means it is that of the sums in the groups.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,21 +20,21 @@ from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import SetResponse
 from mechdesign.families.mean.discrete import DiscretePiecewise
 from mechdesign.families.mean.grid import GridMean
 from mechdesign.families.mean.optimal_channel import best_channel as best_mean
-from mechdesign.families.survey.ordered_part import OrderedPart
-from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.requested_results import Wanted
+from mechdesign.families.survey.results import Request
 from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix
 from mechdesign.families.workload.release import WorkloadRelease
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import Design, Survey
 
 
 def effective_share(part: TablePart) -> float:
@@ -43,46 +44,46 @@ def effective_share(part: TablePart) -> float:
     --------
     >>> from mechdesign.collect.kary import KaryResponse
     >>> from mechdesign.families.survey.questions import Question
-    >>> asked = Questions([Question("smokes", labels=("no", "yes"))])
-    >>> round(effective_share(TablePart(asked, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
+    >>> questions = Questions([Question("smokes", labels=("no", "yes"))])
+    >>> round(effective_share(TablePart(questions, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
     0.580026
     """
     cells = part.oracle.labels.size
     return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
 
 
-def part_information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
+def part_information(questions: Questions, request: Request, part: SurveyPart) -> float:
     """Return the information of one report of a part about a requested result; 0 where it has none."""
-    if not set(wanted.places) <= set(part.places):
+    if not set(request.places) <= set(part.places):
         return 0.0
     if isinstance(part, NumberPart):
         question = questions[part.places[0]]
         noise = part.mean.worst_variance() / question.domain.half**2
         return 1.0 / (noise + question.relative_spread**2)
     if isinstance(part, SetPart):
-        return _of_sets(questions, wanted, part)
+        return _of_sets(questions, request, part)
     if isinstance(part, OrderedPart):
-        asked = questions[part.places[0]]
-        shares = np.array(asked.frequencies or (1.0 / asked.size,) * asked.size)
-        return 1.0 / (part.noise(asked.cumulative, shares) + wanted_spread(questions, wanted))
+        question = questions[part.places[0]]
+        shares = np.array(question.frequencies or (1.0 / question.size,) * question.size)
+        return 1.0 / (part.noise(question.cumulative, shares) + request_spread(questions, request))
     if not isinstance(part, TablePart):
         return 0.0
-    if wanted.number is not None and not isinstance(part.oracle, KaryResponse):
+    if request.number is not None and not isinstance(part.oracle, KaryResponse):
         return 0.0  # its reports support several cells, whose errors go together
     share = effective_share(part)
-    if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
+    if request.number is not None or (len(request.places) == 1 and questions[request.places[0]].is_mean):
         return share
-    if is_cumulative(questions, wanted):
-        return share / wanted_spread(questions, wanted)
-    return of_share(share, part.cells(wanted.places), planned_spread(questions, wanted.places))
+    if is_cumulative(questions, request):
+        return share / request_spread(questions, request)
+    return of_share(share, part.cells(request.places), planned_spread(questions, request.places))
 
 
-def is_cumulative(questions: Questions, wanted: Wanted) -> bool:
+def is_cumulative(questions: Questions, request: Request) -> bool:
     """Whether the cumulative shares of one question are wanted."""
-    return len(wanted.places) == 1 and questions[wanted.places[0]].cumulative
+    return len(request.places) == 1 and questions[request.places[0]].cumulative
 
 
-def wanted_spread(questions: Questions, wanted: Wanted) -> float:
+def request_spread(questions: Questions, request: Request) -> float:
     """Return the variance of a user who answers in clear, summed over the shares that are wanted.
 
     Of the cumulative shares of k categories at even answers it is sum i/k (1 - i/k) = (k^2 - 1)/(6k).
@@ -90,13 +91,13 @@ def wanted_spread(questions: Questions, wanted: Wanted) -> float:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question
-    >>> asked = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
-    >>> round(wanted_spread(asked, Wanted("question", (0,))), 6)  # 1/3 2/3 + 2/3 1/3
+    >>> questions = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
+    >>> round(request_spread(questions, Request("question", (0,))), 6)  # 1/3 2/3 + 2/3 1/3
     0.444444
     """
-    if not is_cumulative(questions, wanted):
-        return planned_spread(questions, wanted.places)
-    size = questions[wanted.places[0]].size
+    if not is_cumulative(questions, request):
+        return planned_spread(questions, request.places)
+    size = questions[request.places[0]].size
     return (size * size - 1.0) / (6.0 * size)
 
 
@@ -106,8 +107,9 @@ def planned_spread(questions: Questions, places: Sequence[int]) -> float:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question
-    >>> asked = [Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1)), Question("sex", labels="fm")]
-    >>> round(planned_spread(Questions(asked), [0]), 6), round(planned_spread(Questions(asked), [0, 1]), 6)
+    >>> ill = Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1))
+    >>> questions = Questions([ill, Question("sex", labels="fm")])
+    >>> round(planned_spread(questions, [0]), 6), round(planned_spread(questions, [0, 1]), 6)
     (0.18, 0.59)
     """
     return 1.0 - math.prod(questions[place].planned_match for place in places)
@@ -128,17 +130,17 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     return eta / (even - eta * (even - spread))
 
 
-def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
+def _of_sets(questions: Questions, request: Request, part: SetPart) -> float:
     """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
-    if len(wanted.places) > 1:
+    if len(request.places) > 1:
         return 0.0
-    share = float(part.response.effective_share([part.places.index(wanted.places[0])]))
-    question = questions[wanted.places[0]]
+    share = float(part.response.effective_share([part.places.index(request.places[0])]))
+    question = questions[request.places[0]]
     if question.is_mean:
         return share
     if question.cumulative:
-        return share / wanted_spread(questions, wanted)
-    return of_share(share, question.size, planned_spread(questions, wanted.places))
+        return share / request_spread(questions, request)
+    return of_share(share, question.size, planned_spread(questions, request.places))
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
@@ -148,28 +150,30 @@ def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     shares over these), of a number in its units, of group means for groups
     of equal size.
     """
-    told = np.array(
+    information = np.array(
         [
-            sum(survey.share(number) * survey.information(wanted, number) for number in range(survey.count))
-            for wanted in survey.wanted
+            sum(survey.share(number) * survey.information(request, number) for number in range(survey.count))
+            for request in survey.requests
         ]
     )
     with np.errstate(divide="ignore"):
-        variance = np.array([unit(survey.questions, wanted) for wanted in survey.wanted]) / (users * told)
+        variance = np.array([unit(survey.questions, request) for request in survey.requests]) / (
+            users * information
+        )
     result: NDArray[np.float64] = np.sqrt(variance)
     return result
 
 
-def unit(questions: Questions, wanted: Wanted) -> float:
+def unit(questions: Questions, request: Request) -> float:
     """Return the factor from the variance of a requested result as planned to the squared standard error."""
-    if wanted.number is not None:
-        return questions[wanted.number].domain.half ** 2 * questions[wanted.group].size
-    first = questions[wanted.places[0]]
+    if request.number is not None:
+        return questions[request.number].domain.half ** 2 * questions[request.group].size
+    first = questions[request.places[0]]
     if first.is_mean:
         return first.domain.half**2
-    if is_cumulative(questions, wanted):
+    if is_cumulative(questions, request):
         return 1.0 / (first.size - 1)
-    return 1.0 / math.prod(wanted.shape(questions))
+    return 1.0 / math.prod(request.shape(questions))
 
 
 def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
@@ -219,5 +223,176 @@ def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     patterns = best_prefix(question.size, epsilon) if question.cumulative else None
     if patterns is None:
         return table
-    ordered, wanted = OrderedPart(questions, place, patterns), Wanted("question", (place,))
-    return max((table, ordered), key=lambda part: part_information(questions, wanted, part))
+    ordered, request = OrderedPart(questions, place, patterns), Request("question", (place,))
+    return max((table, ordered), key=lambda part: part_information(questions, request, part))
+
+
+MOST_SHOWN = 20
+"""Designs that are printed; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One result before it is collected.
+
+    Attributes
+    ----------
+    name : str
+    standard_error : float
+        With the planned users: of a table the root mean square over its cells, of a mean
+        in its units.
+    goal : float or None
+        The requested standard error.
+    users : int or None
+        How many users take the error to the goal.
+    """
+
+    name: str
+    standard_error: float
+    goal: float | None = None
+    users: int | None = None
+
+
+@dataclass(frozen=True)
+class SurveyOutlook:
+    """Plan of a survey: questions of each user, expected errors, and the privacy that each user loses.
+
+    Attributes
+    ----------
+    survey : Survey
+    users : int
+        For whom the errors are.
+    results : tuple of Expected
+    remarks : tuple of str
+        What else is known, such as bounds.
+    """
+
+    survey: Survey
+    users: int
+    results: tuple[Expected, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def users_needed(self) -> int | None:
+        """Number of users for which all errors meet their targets; None if there is none."""
+        goals = [item for item in self.results if item.goal is not None]
+        counts = [item.users for item in goals if item.users is not None]
+        return max(counts) if counts and len(counts) == len(goals) else None
+
+    @property
+    def ledger(self) -> str:
+        """Epsilon of each user, as text."""
+        return f"each user gives away {self.survey.guarantee.in_short} in total, over all questions together"
+
+    def __str__(self) -> str:
+        shares: dict[str, float] = {}
+        for number in range(self.survey.count):
+            text = design_in_words(self.survey, number)
+            shares[text] = shares.get(text, 0.0) + self.survey.share(number)
+        rows = sorted(shares.items(), key=lambda item: -item[1])
+        parts = [table(["users", "report"], [[f"{share:.1%}", text] for text, share in rows[:MOST_SHOWN]])]
+        if len(rows) > MOST_SHOWN:
+            rest = sum(share for _, share in rows[MOST_SHOWN:])
+            parts.append(f"{rest:.1%}  one of {len(rows) - MOST_SHOWN} more designs")
+        parts += ["", self._expected(), *self.remarks, self.ledger]
+        return "\n".join(parts)
+
+    def _expected(self) -> str:
+        header = ["result", f"standard error, {counted(self.users, 'user')}"]
+        rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
+        if any(item.goal is not None for item in self.results):
+            header += ["target", "users needed"]
+            for row, item in zip(rows, self.results, strict=True):
+                row += ["-" if item.goal is None else f"{item.goal:g}", _count(item)]
+        return table(header, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        survey = self.survey
+        return {
+            "users": self.users,
+            "epsilon": survey.epsilon,
+            "designs": [
+                {"share": survey.share(number), "parts": _parts(survey, design)}
+                for number, design in enumerate(survey.designs)
+            ],
+            "results": [_plain(item) for item in self.results],
+            "users_needed": self.users_needed,
+        }
+
+
+def outlook_of(
+    survey: Survey, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
+) -> SurveyOutlook:
+    """Return the forecast before any user is asked.
+
+    Parameters
+    ----------
+    survey : Survey
+    users : int
+    goals : sequence of float or None
+        The requested standard error of each result; none by default.
+    remarks : sequence of str
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey import Question, Survey
+    >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> print(outlook_of(Survey.of(questions, epsilon=2.0), 1000, [0.05, None]))
+    users  report
+    -----  ------
+    50.0%  smokes
+    50.0%  sex
+    <BLANKLINE>
+    result  standard error, 1000 users  target  users needed
+    ------  --------------------------  ------  ------------
+    smokes                     0.02936    0.05           345
+    sex                        0.02936       -             -
+    each user gives away epsilon = 2 in total, over all questions together
+    """
+    alone, names = expected_errors(survey, 1).tolist(), survey.names()
+    expected = []
+    for name, one, goal in zip(names, alone, goals or [None] * len(names), strict=True):
+        count = None if goal is None else users_for(one, goal)
+        expected.append(Expected(name, one / math.sqrt(users), goal, count))
+    return SurveyOutlook(survey, users, tuple(expected), tuple(remarks))
+
+
+def users_for(alone: float, error: float) -> int | None:
+    """Return the number of users for a standard error, from that of one user; None if none does.
+
+    Examples
+    --------
+    >>> users_for(2.0, 0.5), users_for(float("inf"), 0.5)
+    (16, None)
+    """
+    needed = (alone / error) ** 2
+    return math.ceil(needed * (1.0 - 2.0**-40)) if math.isfinite(needed) else None
+
+
+def design_in_words(survey: Survey, number: int) -> str:
+    """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
+    parts = survey.designs[number].parts
+    texts = []
+    for part in parts:
+        names = " with ".join(survey.questions[place].name for place in part.places)
+        texts.append(names if len(parts) == 1 else f"{names} (epsilon {part.epsilon:.3g})")
+    return " and ".join(texts)
+
+
+def _plain(item: Expected) -> dict[str, Any]:
+    return {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+
+
+def _count(item: Expected) -> str:
+    if item.goal is None:
+        return "-"
+    return "none are enough" if item.users is None else str(item.users)
+
+
+def _parts(survey: Survey, design: Design) -> list[dict[str, Any]]:
+    names = survey.questions.names
+    return [
+        {"questions": [names[place] for place in part.places], "epsilon": part.epsilon}
+        for part in design.parts
+    ]

@@ -2,6 +2,8 @@
 
 Privacy. What leaves the device is a function of one report, however often it is sent, so that all of it
 together gives away at most the epsilon of the survey. Answers that have changed since do not matter.
+
+The operations on tables are here as well: users' columns in, one column of reports out, and the results.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,12 +20,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import other_owner, owner_entries
+from mechdesign.collect.attributes import people
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import (
+    CLIP,
+    COLUMN,
+    SEED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+    count_outside,
+    estimation,
+    located,
+    marked,
+    require_data,
+)
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion, unread
-from mechdesign.core.text import counted
+from mechdesign.core.errors import (
+    DataError,
+    ModelFileError,
+    ParameterError,
+    RowError,
+    UnknownNameError,
+    named_option,
+    suggestion,
+    unread,
+)
+from mechdesign.core.tables import ROWS, Block, Source
+from mechdesign.core.text import counted, range_text
 from mechdesign.data.identifiers import identifier_or, identifiers
+from mechdesign.data.intake import let_lack
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.exact.randomness import BitSource, Rng, bit_source
 from mechdesign.families.survey.parts import Answers
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
 
@@ -45,29 +75,29 @@ class RememberedReports:
     Parameters
     ----------
     survey : Survey
-    kept : mapping, optional
+    reports : mapping, optional
         From users to reports.
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, Survey
-    >>> asked = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> survey = Survey.of(asked, epsilon=2.0)
-    >>> kept = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
-    >>> again = kept.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
-    >>> bool(again[0] == kept.reports(["bob"])[0]), len(kept)
+    >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> survey = Survey.of(questions, epsilon=2.0)
+    >>> memory = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
+    >>> again = memory.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
+    >>> bool(again[0] == memory.reports(["bob"])[0]), len(memory)
     (True, 3)
     """
 
-    def __init__(self, survey: Survey, kept: Mapping[str, str] | None = None) -> None:
+    def __init__(self, survey: Survey, reports: Mapping[str, str] | None = None) -> None:
         self.survey = survey
         self.path: Path | None = None
-        self._kept: dict[str, str] = dict(kept or {})
-        self._names = _by_identifier(self._kept)
-        survey.aggregator().update(np.array(list(self._kept.values()), dtype=str))
+        self._reports: dict[str, str] = dict(reports or {})
+        self._names = _by_identifier(self._reports)
+        survey.aggregator().update(np.array(list(self._reports.values()), dtype=str))
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._reports)
 
     def __repr__(self) -> str:
         return f"RememberedReports({counted(len(self), 'user')}, of {self.survey!r})"
@@ -75,13 +105,13 @@ class RememberedReports:
     @property
     def users(self) -> tuple[str, ...]:
         """Users whose reports are kept."""
-        return tuple(self._kept)
+        return tuple(self._reports)
 
     @property
     def ledger(self) -> str:
         """Epsilon of each user as text, however often the reports are sent."""
-        given = self.survey.guarantee.in_short
-        return f"each user gives away {given} in total, however often the report is sent"
+        guarantee = self.survey.guarantee.in_short
+        return f"each user gives away {guarantee} in total, however often the report is sent"
 
     def reports(self, users: Sequence[Any] | None = None) -> NDArray[np.str_]:
         """Return the reports of these users, or of all: the same every time.
@@ -92,14 +122,14 @@ class RememberedReports:
             For a user who has none yet.
         """
         if users is None:
-            return np.array(list(self._kept.values()), dtype=str)
-        asked = identifiers(users)
-        for user in asked:
+            return np.array(list(self._reports.values()), dtype=str)
+        names = identifiers(users)
+        for user in names:
             if user not in self._names:
                 raise UnknownNameError(
                     "users", f"no report of {text_of(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
                 )
-        return np.array([self._kept[self._names[user]] for user in asked], dtype=str)
+        return np.array([self._reports[self._names[user]] for user in names], dtype=str)
 
     def ask(
         self, users: Sequence[Any], answers: Any, rng: Rng = None, clip: bool = False
@@ -120,9 +150,9 @@ class RememberedReports:
             For an answer that is not possible, a user who appears twice, or as many users as answers are not.
         """
         encoded = self.survey.questions.encode(answers, clip)
-        return self.drawn(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
+        return self.reports_for(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
 
-    def drawn(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
+    def reports_for(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return a report of each user for encoded answers."""
         if len(users) != len(answers[0]):
             raise DataError(
@@ -141,8 +171,8 @@ class RememberedReports:
         """Draw the reports that are not there yet, and return how many."""
         rows = np.array([row for row, user in enumerate(users) if user not in self._names], dtype=np.int64)
         if len(rows):
-            made = self.survey.draw([column[rows] for column in answers], source)
-            self._kept |= {users[row]: str(text) for row, text in zip(rows.tolist(), made, strict=True)}
+            texts = self.survey.draw([column[rows] for column in answers], source)
+            self._reports |= {users[row]: str(text) for row, text in zip(rows.tolist(), texts, strict=True)}
             self._names |= {users[row]: users[row] for row in rows.tolist()}
         return len(rows)
 
@@ -185,15 +215,15 @@ class RememberedReports:
         """Take the users of the file in; nobody may have two reports."""
         there = _read(self.survey, path)
         for name, user in _by_identifier(there).items():
-            if name in self._names and self._kept[self._names[name]] != there[user]:
+            if name in self._names and self._reports[self._names[name]] != there[user]:
                 raise DataError(
                     path, f"holds another report of user {text_of(user)}", "load it before you ask"
                 )
-        self._kept = there | {user: self._kept[user] for user in self._kept if user not in there}
-        self._names = _by_identifier(self._kept)
+        self._reports = there | {user: self._reports[user] for user in self._reports if user not in there}
+        self._names = _by_identifier(self._reports)
 
     def _write(self, path: Path) -> None:
-        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._kept}
+        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._reports}
         text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
         if len(text.encode()) >= LARGEST_FILE:
             raise ModelFileError(
@@ -231,3 +261,103 @@ def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
         raise DataError(path, f"belongs to {owner}", "use the mechanism file it was made with")
     result: dict[str, str] = document["reports"]
     return result
+
+
+REPORT = "survey"
+
+STATE = Option("state", "path", "the file that keeps the reports; made when it is not there")
+KEY = Option("key", "text", "the column that identifies users")
+
+
+def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
+    """Return ``randomize``, ``remember`` and ``estimate``."""
+    takes = people(mechanism.questions.names, "an answer")
+    key = Column("user", "identifier of the user, see --key", any_name=True)
+    gives = Column(
+        marked(REPORT, mechanism.survey_digest),
+        "a string: the number of the design, ':', its reports between '|'",
+    )
+    run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
+    one_each = "one private report for each row, of a design drawn at random"
+    again = "the same, drawn once: a user who is asked again sends the kept report"
+    options = (STATE, KEY, COLUMN, CLIP, SEED)
+    return (
+        Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
+        Operation("remember", again, (takes, key), (gives,), keep, options, in_order=True),
+        estimation(mechanism, (gives,), "every question, cross table and mean of the survey"),
+    )
+
+
+def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.survey_digest)
+    for _, answers in _answers(mechanism, sources, settings):
+        yield {name: mechanism.draw(answers, bits)}
+
+
+def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    """Yield the reports that are kept, and keep those that are drawn before anything is yielded."""
+    (source,) = sources
+    state, key = _kept_where(mechanism, source, settings)
+    bits = bit_source(mechanism.seeded(settings["seed"], PURPOSE))
+    users: list[str] = []
+    seen: set[str] = set()
+    blocks: list[Answers] = []
+    for block, answers in _answers(mechanism, sources, settings, [key]):
+        with located(source, key):
+            users += identifiers(np.asarray(block[key]).tolist(), seen)
+        blocks.append(answers)
+    joined = [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
+    memory = (
+        RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)
+    )
+    before = len(memory)
+    if memory.path is None:
+        memory.save(state)
+    reports = memory.reports_for(users, joined, bits)
+    settings.count("report(s) drawn before, sent again", len(users) - (len(memory) - before))
+    for start in range(0, len(reports), ROWS):
+        yield {marked(REPORT, mechanism.survey_digest): reports[start : start + ROWS]}
+
+
+def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[str, str]:
+    """Return the file that keeps reports and the column that identifies users."""
+    state, key = settings["state"], settings["key"]
+    if not state:
+        raise ParameterError(named_option("state"), "is missing", "name the file that keeps the reports")
+    if not key:
+        raise ParameterError(named_option("key"), "is missing", "name the column that identifies users")
+    if key in mechanism.questions.names:
+        raise ParameterError(
+            named_option("key"), f"'{key}' is a question", "name a column that identifies users"
+        )
+    if str(state).lower().endswith((".csv", ".parquet", ".pq")):
+        raise ParameterError(named_option("state"), f"{state} is named like a table", "give it another name")
+    require_data(source, [key])
+    return str(state), str(key)
+
+
+def _answers(
+    mechanism: Survey, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
+) -> Iterator[tuple[Block, Answers]]:
+    """Yield the blocks of the data with the encoded answers of their rows."""
+    (source,) = sources
+    columns = list(settings["column"] or mechanism.data_columns)
+    questions, names = mechanism.questions, mechanism.questions.names
+    if set(columns) != set(names):
+        listed = ", ".join(names)
+        raise DataError(source.name, f"the columns are {', '.join(columns)}, the questions {listed}")
+    require_data(source, names)
+    clip = bool(settings["clip"])
+    let_lack(source, (question.name for question in questions.all if question.skip))
+    for block in source.blocks([*names, *more]):
+        answers = []
+        for question in questions.all:
+            column = block[question.name]
+            with located(source, question.name):
+                answers.append(question.encode(column, clip))
+            if clip and question.is_mean:
+                low, high = question.domain.low, question.domain.high
+                outside = count_outside(as_floats(column, 1, "values"), low, high)
+                settings.count(f"value(s) moved to {range_text(low, high)}", outside)
+        yield block, answers

@@ -1,26 +1,313 @@
-"""The results of a survey: shares, cross tables, means and means by group, with errors and intervals."""
+"""The results of a survey: requests for shares, cross tables and means by group, estimates, and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise, product
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans, FrequencyEstimate, ListedEstimate, MeanEstimate
-from mechdesign.core.errors import UnknownNameError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, printable, suggestion
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, table
-from mechdesign.core.values import changed
+from mechdesign.core.validation import require_keys
+from mechdesign.core.values import USERS, changed
 from mechdesign.data.frames import TIDY, Columns, Tidy
-from mechdesign.families.survey.figures import Axes, cross_figures
-from mechdesign.families.survey.requested_results import Wanted
-from mechdesign.show.figure import Figure
-from mechdesign.show.panels import in_pictures
+from mechdesign.exact.numbers import text_of
+from mechdesign.families.survey.questions import Questions
+from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
+from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
+
+if TYPE_CHECKING:
+    from mechdesign.families.survey.survey import Survey
+
+MOST_CELLS = 1 << 16
+"""Cells of a requested table: what a frequency oracle can report."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One requested result.
+
+    Attributes
+    ----------
+    kind : {"question", "table", "group means"}
+    places : tuple of int
+        The questions it is about, increasing; for group means the number is :attr:`number`.
+    number : int or None
+        The question whose mean is wanted by group.
+    """
+
+    kind: str
+    places: tuple[int, ...]
+    number: int | None = None
+
+    def name(self, questions: Questions) -> str:
+        """Return the name of the requested result.
+
+        Examples
+        --------
+        >>> from mechdesign.families.survey.questions import Question
+        >>> age = Question("age", "number", low=0, high=9)
+        >>> questions = Questions([age, Question("sex", labels=("f", "m"))])
+        >>> Request("group means", (0, 1), 0).name(questions), Request("question", (1,)).name(questions)
+        ('age by sex', 'sex')
+        """
+        if self.number is None:
+            return " x ".join(questions[place].name for place in self.places)
+        return f"{questions[self.number].name} by {questions[self.group].name}"
+
+    @property
+    def group(self) -> int:
+        """The question that makes the groups of group means."""
+        (result,) = (place for place in self.places if place != self.number)
+        return result
+
+    def shape(self, questions: Questions) -> tuple[int, ...]:
+        """Return the sizes of its table."""
+        return tuple(questions[place].size for place in self.places)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        document: dict[str, Any] = {"kind": self.kind, "questions": list(self.places)}
+        return document if self.number is None else {**document, "number": self.number}
+
+
+def singles(questions: Questions) -> tuple[Request, ...]:
+    """Return every question alone."""
+    return tuple(Request("question", (place,)) for place in range(len(questions)))
+
+
+def table_request(questions: Questions, value: Any, where: str = "tables") -> Request:
+    """Return a cross table of questions given by name.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown question, fewer than two, one twice, a number without bins, or too many cells.
+    """
+    if not isinstance(value, (list, tuple)) or len(value) < 2:
+        raise ParameterError(where, f"expected two questions or more, got {text_of(value)}", "name them")
+    places = sorted(questions.place(name, where) for name in value)
+    if len(set(places)) < len(places):
+        raise ParameterError(where, f"a question appears twice in {list(value)}", "name it once")
+    means = [questions[place].name for place in places if questions[place].is_mean]
+    if means:
+        raise ParameterError(
+            where,
+            f"'{means[0]}' is a number without bins",
+            "give the question bins, or ask for group_means",
+        )
+    result = Request("table", tuple(places))
+    _require_cells(questions, result, where)
+    return result
+
+
+def means_request(questions: Questions, value: Any, where: str = "group_means") -> Request:
+    """Return the means of a number by the categories of another question: ``{number = , by = }``."""
+    if not isinstance(value, Mapping):
+        raise ParameterError(where, f"expected a table, got {text_of(value)}", _EXAMPLE)
+    require_keys(where, value, ("number", "by", "importance", "error"))
+    for key in ("number", "by"):
+        if key not in value:
+            raise ParameterError(where, f"'{key}' is missing", _EXAMPLE)
+    number, group = (questions.place(value[key], where) for key in ("number", "by"))
+    if not questions[number].is_mean:
+        raise ParameterError(where, f"'{value['number']}' is not a number without bins", "name a number")
+    if questions[group].is_mean:
+        raise ParameterError(where, f"'{value['by']}' has no categories", "name a question with labels")
+    result = Request("group means", tuple(sorted((number, group))), number)
+    _require_cells(questions, result, where)
+    return result
+
+
+_EXAMPLE = 'write [{ number = "age", by = "sex" }]'
+
+
+def requests_of(questions: Questions, document: Sequence[Any]) -> tuple[Request, ...]:
+    """Return the requested tables and group means of the output of :meth:`Request.as_json`, checked."""
+    requests = []
+    for item in document:
+        names = [questions[place].name for place in item["questions"]]
+        number = item.get("number")
+        if number is None:
+            requests.append(table_request(questions, names))
+        else:
+            (group,) = (place for place in item["questions"] if place != number)
+            statement = {"number": questions[number].name, "by": questions[group].name}
+            requests.append(means_request(questions, statement))
+    return tuple(requests)
+
+
+def _require_cells(questions: Questions, request: Request, where: str) -> None:
+    cells = 1
+    for size in request.shape(questions):
+        cells *= size
+    if cells > MOST_CELLS:
+        raise ParameterError(
+            where,
+            f"the table {request.name(questions)} has {cells} cells, more than {MOST_CELLS}",
+            "omit a question, or merge answers",
+        )
+
+
+MARGIN = 0.44
+"""Half the width of a question's box; questions are 1 apart."""
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+GAP = 0.06
+"""The part of a band's height that stays free."""
+
+Bands = tuple[tuple[int, ...], ...]
+
+
+def survey_figures(survey: Survey) -> list[Figure]:
+    """Return figures of the plan of questions, and of the expected errors with the planned users."""
+    return [_questions_figure(survey), _errors(survey)]
+
+
+def _questions_figure(survey: Survey) -> Figure:
+    """Return a band for each choice of questions, as high as its share, with a box for each report."""
+    marks: list[Mark] = []
+    named: set[int] = set()
+    bands, top = shares_of(survey), 100.0
+    several = any(len(parts) > 1 for parts, _ in bands)
+    for parts, share in bands:
+        bottom = top - 100.0 * share
+        for number, places in enumerate(parts):
+            kind = min(number, len(ORDINALS) - 1)
+            label = f"{ORDINALS[kind]} report" if several and kind not in named else ""
+            named.add(kind)
+            marks += _boxes(places, bottom, top - GAP * (top - bottom), kind, label)
+        top = bottom
+    panel = Panel(
+        "question",
+        "users (%)",
+        marks,
+        x_names=axis_names(survey.questions.names),
+        y_limits=(0.0, 100.0),
+    )
+    caption = (
+        "A band is what some of the users report, as high as their share. A box, or boxes that a line "
+        "connects, are one report of all its questions; other questions are not reported."
+    )
+    return Figure("Which users are asked which questions", [panel], caption)
+
+
+def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: str) -> Iterator[Mark]:
+    """Yield the boxes of a report, and lines between those that are apart."""
+    ends = list(_runs(places))
+    for number, (first, last) in enumerate(ends):
+        left, right = first - MARGIN, last + MARGIN
+        corners = ([left, right, right, left], [bottom, bottom, top, top])
+        yield Polygon(*corners, label="" if number else label, series=kind)
+    middle = (bottom + top) / 2.0
+    for (_, end), (start, _) in pairwise(ends):
+        yield Line([end + MARGIN, start - MARGIN], [middle, middle], series=kind)
+
+
+def shares_of(survey: Survey) -> list[tuple[Bands, float]]:
+    """Return the questions that are reported together, with their shares; the largest first."""
+    shares: dict[Bands, float] = {}
+    for number, design in enumerate(survey.designs):
+        reports = tuple(sorted(part.places for part in design.parts))
+        shares[reports] = shares.get(reports, 0.0) + survey.share(number)
+    return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of the places that follow each other.
+
+    Examples
+    --------
+    >>> list(_runs([0, 1, 3]))
+    [(0, 1), (3, 3)]
+    """
+    start = 0
+    for end in range(1, len(places) + 1):
+        if end == len(places) or places[end] != places[end - 1] + 1:
+            yield places[start], places[end - 1]
+            start = end
+
+
+def _errors(survey: Survey) -> Figure:
+    """Return the standard errors: of shares in percentage points, and of means in their units."""
+    users = survey.users or USERS
+    errors = survey.errors(users)
+    shares: dict[str, float] = {}
+    means: dict[str, float] = {}
+    for (name, error), request in zip(errors.items(), survey.requests, strict=True):
+        is_mean = request.number is not None or survey.questions[request.places[0]].is_mean
+        if np.isfinite(error):
+            (means if is_mean else shares)[name] = error
+    panels = []
+    for errors_of, factor, unit in (
+        (shares, 100.0, "percentage points"),
+        (means, 1.0, "units of the number"),
+    ):
+        if errors_of:
+            chosen = dict(sorted(errors_of.items(), key=lambda item: -item[1])[:MOST_NAMES])
+            bars = Bars(x=np.arange(len(chosen)), y=[factor * error for error in chosen.values()])
+            panels.append(
+                Panel("result", f"standard error ({unit})", [bars], x_names=axis_names(list(chosen)))
+            )
+    caption = (
+        "Of shares it is the root mean square over the categories. Errors fall with the square root of "
+        "the number of users."
+    )
+    return Figure(f"Expected standard errors with {counted(users, 'user')}", panels, caption)
+
 
 Array = NDArray[np.float64]
+Axes = tuple[tuple[str, tuple[str, ...]], ...]
+"""The questions of a table with their categories."""
+
+EXPLAINED = "Cells are estimates without bias: where few answered so, one can be below 0."
+
+
+def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[Figure]:
+    """Return a table over two or more questions as coloured cells, the last two down and across.
+
+    With more questions there is a panel for each combination of the others' categories; where these are too
+    many, the picture of the cells as a list.
+
+    Examples
+    --------
+    >>> from mechdesign.collect import KaryResponse
+    >>> cells = KaryResponse.of(4, 3.0).estimate([0, 1, 2, 3, 3] * 40)
+    >>> (figure,) = cross_figures("sex x smokes", (("sex", ("f", "m")), ("smokes", ("no", "yes"))), cells)
+    >>> [panel.title for panel in figure.panels], figure.panels[0].y_names
+    (['share', 'standard error'], ('f', 'm'))
+    """
+    shape = tuple(len(names) for _, names in axes)
+    count = prod(shape[:-2])
+    if count > MOST_PANELS:
+        return estimate.figures()
+    values = np.asarray(estimate.value).reshape(count, *shape[-2:])
+    if count == 1:
+        errors = np.asarray(estimate.standard_error).reshape(shape[-2:])
+        panels = [_panel(axes, values[0], "share"), _panel(axes, errors, "standard error")]
+    else:
+        titles = [
+            ", ".join(f"{name}: {printable(label)}" for (name, _), label in zip(axes, labels, strict=False))
+            for labels in product(*(names for _, names in axes[:-2]))
+        ]
+        panels = [_panel(axes, one, "share", title) for one, title in zip(values, titles, strict=True)]
+    return [Figure(f"{title}: {counted(estimate.users, 'report')}", panels, EXPLAINED)]
+
+
+def _panel(axes: Axes, values: Array, label: str, title: str = "") -> Panel:
+    (down, rows), (across, columns) = axes[-2:]
+    cells: Any = [Heat(values=values, label=label)]
+    x_names, y_names = axis_names(columns), axis_names(rows)
+    return Panel(across, down, cells, title=title or label, x_names=x_names, y_names=y_names)
 
 
 @dataclass(frozen=True)
@@ -57,7 +344,7 @@ class SurveyResult:
     Attributes
     ----------
     name : str
-    wanted : Wanted
+    request : Request
     estimate : FrequencyEstimate, MeanEstimate or AttributeMeans
     cumulative : FrequencyEstimate or None
         Of an ordered question the shares up to each category.
@@ -67,11 +354,17 @@ class SurveyResult:
     """
 
     name: str
-    wanted: Wanted
+    request: Request
     estimate: FrequencyEstimate | MeanEstimate | AttributeMeans
     cumulative: FrequencyEstimate | None = None
     quantiles: Quantiles | None = None
     axes: Axes = ()
+
+    @property
+    def wanted(self) -> Request:
+        """The request, by its former name."""
+        warnings.warn("SurveyResult.wanted is called request now", DeprecationWarning, stacklevel=2)
+        return self.request
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals; of a cross table its cells in colours."""
@@ -85,19 +378,19 @@ class SurveyResult:
 
     def rows(self, level: float = 0.95) -> Iterator[tuple[str, str, float, float, float, float]]:
         """Yield (result, category, estimate, standard error, low, high); cumulative shares as 'up to ...'."""
-        for found, prefix in ((self.estimate, ""), (self.cumulative, "up to ")):
-            if found is None:
+        for estimate, prefix in ((self.estimate, ""), (self.cumulative, "up to ")):
+            if estimate is None:
                 continue
-            low, high = found.interval(level)
-            names = found._names() if isinstance(found, ListedEstimate) else ("mean",)
-            columns = (np.atleast_1d(item) for item in (found.value, found.standard_error, low, high))
+            low, high = estimate.interval(level)
+            names = estimate._names() if isinstance(estimate, ListedEstimate) else ("mean",)
+            columns = (np.atleast_1d(item) for item in (estimate.value, estimate.standard_error, low, high))
             for name, *numbers in zip(names, *columns, strict=True):
                 value, error, below, above = map(float, numbers)
                 yield self.name, f"{prefix}{name}", value, error, below, above
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        result: dict[str, Any] = {"name": self.name, "kind": self.wanted.kind, **self.estimate.as_json()}
+        result: dict[str, Any] = {"name": self.name, "kind": self.request.kind, **self.estimate.as_json()}
         if self.cumulative is not None:
             result["cumulative"] = self.cumulative.as_json()
         if self.quantiles is not None:
@@ -163,9 +456,9 @@ class SurveyResults(Tidy):
     @property
     def ledger(self) -> str:
         """Epsilon of a report, and of several of one user, as text."""
-        given = Guarantee(self.epsilon, self.delta).in_short
+        guarantee = Guarantee(self.epsilon, self.delta).in_short
         return (
-            f"each report gives away {given}, over all questions together; a user for "
+            f"each report gives away {guarantee}, over all questions together; a user for "
             "whom k reports were drawn has given away k times that"
         )
 

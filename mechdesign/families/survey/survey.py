@@ -11,42 +11,123 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.classes import composed, weakest
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone, row_hex
-from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
-from mechdesign.core.validation import double_delta, double_epsilon, integer, privacy_epsilon, user_count
+from mechdesign.core.validation import (
+    double_delta,
+    double_epsilon,
+    integer,
+    largest_reading,
+    privacy_epsilon,
+    user_count,
+)
+from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
+from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
-from mechdesign.families.survey.figures import shares_of, survey_figures
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
-from mechdesign.families.survey.privacy_audit import SurveyAudit, audit_of, promise_of
-from mechdesign.families.survey.question_checks import NO_ANSWER
-from mechdesign.families.survey.questions import Question, Questions
-from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
-from mechdesign.families.survey.requested_results import Wanted, singles, wanted_of
-from mechdesign.families.survey.results import SurveyResults
+from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
+from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
+from mechdesign.families.survey.results import (
+    Request,
+    SurveyResults,
+    requests_of,
+    shares_of,
+    singles,
+    survey_figures,
+)
 from mechdesign.families.survey.server import SurveyCounts
-from mechdesign.families.survey.tables import survey_operations
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.sets import SetResponse
+
+COVERS = "all reports of a survey"
+
+
+@frozen_value(repr=False)
+class SurveyAudit(PrivacyFinding):
+    """Result of the audit of a survey: the guarantee of all reports of a user together.
+
+    The true epsilon is that of the design that gives away most; the witness names it, and for each of its
+    parts two answers and a report that attain it. With a delta, a design counts its parts' promised epsilons
+    and least deltas where its true epsilon is above the promise.
+
+    Attributes
+    ----------
+    most : float
+        The sum of the parts' true epsilons in that design, each rounded up.
+    """
+
+    most: float
+
+    @property
+    def true_epsilon(self) -> float:
+        """The largest sum of the parts' true epsilons, each rounded up."""
+        return self.most
+
+    def _figures(self) -> dict[str, Any]:
+        figures = super()._figures()
+        if self.delta == 0.0:
+            return figures
+        least = self.proof.least_delta
+        return {**figures, "delta": self.delta, "least_delta": 1.0 if least is None else float_up(least)}
+
+
+def promise_of(survey: Survey) -> Guarantee:
+    """Return what a survey promises for all reports of a user together.
+
+    Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
+    """
+    return Guarantee(largest_reading(survey.epsilon), largest_reading(survey.delta), covers=COVERS)
+
+
+def audit_of(survey: Survey) -> SurveyAudit:
+    """Return the exact audit of the composition: the design that gives away most."""
+    audits = [[part.audit() for part in design.parts] for design in survey.designs]
+    promise = promise_of(survey)
+    proof = weakest(promise, [composed(promise, [audit.proof for audit in row]) for row in audits])
+    true = [_sum(row) for row in audits]
+    worst = max(range(survey.count), key=lambda number: true[number])
+    names = survey.questions.names
+    witness = {
+        "design": worst,
+        "parts": [
+            {"questions": [names[place] for place in part.places], **_witness(audit)}
+            for part, audit in zip(survey.designs[worst].parts, audits[worst], strict=True)
+        ],
+    }
+    largest = true[worst]
+    return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
+
+
+def _sum(audits: Sequence[PrivacyVerdict]) -> Fraction | float:
+    """Return the sum of true epsilons, each rounded up; infinite where one is."""
+    epsilons = [audit.true_epsilon for audit in audits]
+    return math.inf if math.inf in epsilons else sum(map(Fraction, epsilons), Fraction(0))
+
+
+def _witness(audit: Any) -> dict[str, Any]:
+    witness: Mapping[str, Any] = audit.certificate().witness
+    return dict(witness)
 
 
 class SurveyClient(CollectingMechanism[SurveyResults]):
@@ -65,17 +146,17 @@ class SurveyClient(CollectingMechanism[SurveyResults]):
             "sizes": [question.size for question in self.questions.all],
             "designs": [[_part(part) for part in design.parts] for design in designs],
         }
-        inputs = tuple(_asked(question) for question in self.questions.all)
+        inputs = tuple(_input_of(question) for question in self.questions.all)
         return Recipe(inputs, (marked("report", self.survey_digest),), steps, False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a text, from the bits of a source."""
         read: Any = self
         pairs = zip(self.questions.all, answer, strict=True)
-        return str(read.draw([_encoded(question, given) for question, given in pairs], source)[0])
+        return str(read.draw([_encoded(question, value) for question, value in pairs], source)[0])
 
 
-def _asked(question: Question) -> AskedChoice | AskedNumber:
+def _input_of(question: Question) -> AskedChoice | AskedNumber:
     if question.is_mean:
         return AskedNumber(question.name, question.domain.low, question.domain.high)
     return AskedChoice(question.name, question.size, tuple(question.categories))
@@ -133,7 +214,7 @@ class Survey(SurveyClient):
         What a user may be asked; the parts of one design are about different questions.
     shares : sequence, optional
         In which proportion the designs are drawn; even by default.
-    wanted : sequence of Wanted, optional
+    requests : sequence of Request, optional
         Cross tables and group means, beside every question alone.
     users : int, optional
         How many are planned.
@@ -142,8 +223,8 @@ class Survey(SurveyClient):
 
     Examples
     --------
-    >>> asked = [Question("smokes", labels=("no", "yes")), Question("age", "number", low=18, high=90)]
-    >>> survey = Survey.of(asked, epsilon=3.0)
+    >>> questions = [Question("smokes", labels=("no", "yes")), Question("age", "number", low=18, high=90)]
+    >>> survey = Survey.of(questions, epsilon=3.0)
     >>> reports = survey.randomize({"smokes": ["no", "yes"] * 4000, "age": [20, 60] * 4000}, rng=1)
     >>> results = survey.estimate(reports)
     >>> bool(abs(results["age"].value - 40) < 4 * results["age"].standard_error)
@@ -160,7 +241,7 @@ class Survey(SurveyClient):
         epsilon: float,
         designs: Sequence[Sequence[SurveyPart]],
         shares: Sequence[Any] | None = None,
-        wanted: Sequence[Wanted] = (),
+        requests: Sequence[Request] = (),
         users: int | None = None,
         delta: float = 0.0,
     ) -> None:
@@ -173,7 +254,7 @@ class Survey(SurveyClient):
             Design(_disjoint(number, parts), weight)
             for number, (parts, weight) in enumerate(zip(designs, weights, strict=True))
         )
-        self.wanted = (*singles(self.questions), *wanted)
+        self.requests = (*singles(self.questions), *requests)
         self.users = None if users is None else user_count(users)
         if not self.audit().holds:
             raise CertificateError("designs", f"not private as stated: {self.audit()}", "rebuild it")
@@ -189,9 +270,9 @@ class Survey(SurveyClient):
         >>> Survey.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
         Survey(2 questions, 2 designs, epsilon=1)
         """
-        asked = questions if isinstance(questions, Questions) else Questions(questions)
-        designs = [[best_part(asked, place, epsilon)] for place in range(len(asked))]
-        return cls(asked, privacy_epsilon(epsilon), designs, shares)
+        questionnaire = questions if isinstance(questions, Questions) else Questions(questions)
+        designs = [[best_part(questionnaire, place, epsilon)] for place in range(len(questionnaire))]
+        return cls(questionnaire, privacy_epsilon(epsilon), designs, shares)
 
     @classmethod
     def of_sets(
@@ -215,9 +296,11 @@ class Survey(SurveyClient):
             Probabilities of the designs.
         users : int, optional
         """
-        asked = Questions([Question(name, labels=tuple(labels)) for name, labels in questions.items()])
-        parts = [[SetPart(asked, places, response)] for places, response in designs]
-        return cls(asked, epsilon, parts, shares, users=users)
+        questionnaire = Questions(
+            [Question(name, labels=tuple(labels)) for name, labels in questions.items()]
+        )
+        parts = [[SetPart(questionnaire, places, response)] for places, response in designs]
+        return cls(questionnaire, epsilon, parts, shares, users=users)
 
     # What it is
 
@@ -230,17 +313,17 @@ class Survey(SurveyClient):
         """Return the probability of a design."""
         return self.designs[number].weight / TOTAL
 
-    def told(self, wanted: Wanted, part: SurveyPart) -> float:
+    def part_information(self, request: Request, part: SurveyPart) -> float:
         """Return the planned information of one report of a part about a requested result."""
-        return part_information(self.questions, wanted, part)
+        return part_information(self.questions, request, part)
 
-    def information(self, wanted: Wanted, number: int) -> float:
+    def information(self, request: Request, number: int) -> float:
         """Return the planned information of one report of a design about a requested result."""
-        return sum(self.told(wanted, part) for part in self.designs[number].parts)
+        return sum(self.part_information(request, part) for part in self.designs[number].parts)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the requested results."""
-        return tuple(wanted.name(self.questions) for wanted in self.wanted)
+        return tuple(request.name(self.questions) for request in self.requests)
 
     @property
     def data_columns(self) -> tuple[str, ...]:
@@ -300,16 +383,16 @@ class Survey(SurveyClient):
         users : sequence, optional
             What tells the users apart, one a row; by default numbers from 0, as on a device with one user.
         """
-        encoded, kept = self.questions.encode(answers, clip), RememberedReports(self)
+        encoded, memory = self.questions.encode(answers, clip), RememberedReports(self)
         names = identifiers(range(len(encoded[0])) if users is None else users)
-        kept.drawn(names, encoded, self.source(rng, PURPOSE))
-        return kept
+        memory.reports_for(names, encoded, self.source(rng, PURPOSE))
+        return memory
 
     def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return the reports for encoded answers."""
         users = len(answers[0])
         limits = np.cumsum(np.array([design.weight for design in self.designs], dtype=np.int64))[:-1]
-        found: NDArray[Any] = np.empty(users, dtype=object)
+        reports: NDArray[Any] = np.empty(users, dtype=object)
         for start in range(0, users, PIECE):
             part = [column[start : start + PIECE] for column in answers]
             draws = np.searchsorted(limits, source.integers(len(part[0])), side="right")
@@ -318,8 +401,8 @@ class Survey(SurveyClient):
                 if len(rows):
                     chosen = [column[rows] for column in part]
                     texts = (one.draw(self.questions, chosen, source) for one in design.parts)
-                    found[start + rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
-        return found.astype(str)
+                    reports[start + rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
+        return reports.astype(str)
 
     # Server
 
@@ -339,16 +422,20 @@ class Survey(SurveyClient):
         """Return the largest standard error of a share, or of a mean over the width of its range."""
         count = user_count(users)
         errors = expected_errors(self, count)
-        for place, wanted in enumerate(self.wanted):
-            question = self.questions[wanted.places[0] if wanted.number is None else wanted.number]
+        for place, request in enumerate(self.requests):
+            question = self.questions[request.places[0] if request.number is None else request.number]
             if question.is_mean:
                 errors[place] /= question.domain.width
         worst = int(np.argmax(errors))
         name, largest = self.names()[worst], float(errors[worst])
         if largest > 1.0:
-            told = "nothing" if math.isinf(largest) else f"too little ({largest:.3g} times what is possible)"
-            asked = counted(count, "user")
-            reason = f"with {asked} the reports tell {told} about '{name}'; ask more users, or raise epsilon"
+            amount = (
+                "nothing" if math.isinf(largest) else f"too little ({largest:.3g} times what is possible)"
+            )
+            crowd = counted(count, "user")
+            reason = (
+                f"with {crowd} the reports tell {amount} about '{name}'; ask more users, or raise epsilon"
+            )
             return Forecast("survey", count, False, reason=reason)
         return Forecast("survey", count, True, largest, None, f"for '{name}'")
 
@@ -412,7 +499,7 @@ class Survey(SurveyClient):
                 {"weight": design.weight, "parts": [part.as_json() for part in design.parts]}
                 for design in self.designs
             ],
-            "wanted": [wanted.as_json() for wanted in self.wanted[len(self.questions) :]],
+            "wanted": [request.as_json() for request in self.requests[len(self.questions) :]],
             "users": self.users,
         }
 
@@ -424,9 +511,9 @@ class Survey(SurveyClient):
         weights = [integer("designs: weight", item["weight"], 1, TOTAL) for item in content["designs"]]
         if sum(weights) != TOTAL:
             raise CertificateError("designs", "their weights do not sum to 2**62")
-        wanted = wanted_of(questions, content["wanted"])
+        requests = requests_of(questions, content["wanted"])
         delta = content.get("delta", 0.0)
-        return cls(questions, content["epsilon"], designs, weights, wanted, content["users"], delta)
+        return cls(questions, content["epsilon"], designs, weights, requests, content["users"], delta)
 
 
 def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:

@@ -1,7 +1,4 @@
-"""Workloads of linear queries under local privacy: cumulative distributions, ranges, marginals, means.
-
-Mechanisms for workloads of linear queries.
-"""
+"""Workloads of linear queries under local privacy: cumulative distributions, ranges, marginals, means."""
 
 from mechdesign.core.extensions import offered
 

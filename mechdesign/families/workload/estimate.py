@@ -26,7 +26,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
-from mechdesign.solvers.elementary import increasing_blocks, nonnegative_quadratic
+from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quadratic
 
 if TYPE_CHECKING:
     from mechdesign.collect.intervals import Limits

@@ -26,8 +26,7 @@ from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed
-from mechdesign.families.workload.event_bound import OneEventBound
-from mechdesign.families.workload.event_counts import EventCounts
+from mechdesign.families.workload.event_counts import EventCounts, OneEventBound
 from mechdesign.families.workload.event_decodings import (
     NOTHING,
     channel_variables,
@@ -46,17 +45,16 @@ from mechdesign.families.workload.event_symmetry import (
     groupings,
     slotwise_moments,
 )
-from mechdesign.families.workload.few_types import all_columns, why_not_all_columns
 from mechdesign.families.workload.master import PatternWorth
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
-from mechdesign.families.workload.query_columns import column_generation
+from mechdesign.families.workload.query_columns import all_columns, column_generation, why_not_all_columns
 from mechdesign.families.workload.query_outcomes import (
     QueryPrices,
     outcome,
     pattern_variables,
     spectral_bound,
 )
-from mechdesign.families.workload.weights import kept_and_repaired
+from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.interior import Minimised
 
@@ -243,14 +241,14 @@ class _Prices:
     multiplier: Array
 
     @classmethod
-    def of(cls, users: ExchangedUsers, found: Minimised) -> _Prices:
+    def of(cls, users: ExchangedUsers, minimum: Minimised) -> _Prices:
         """Return the prices that belong to multipliers and inverses."""
         exchanges = users.exchanges
-        inverses = zip(found.state.more, users.centered, strict=True)
+        inverses = zip(minimum.state.more, users.centered, strict=True)
         total, rest = (inverse @ part for inverse, part in inverses)
         directions = np.einsum("a,asn->sn", rest, exchanges.slotwise)
         directions += total @ exchanges.plain / exchanges.states.slots
-        return cls(users, directions, -found.multiplier @ exchanges.plain)
+        return cls(users, directions, -minimum.multiplier @ exchanges.plain)
 
     def decoded(self, sets: Sets) -> Array:
         """Return the estimates Bv/(pi.v) of every slot."""
@@ -399,7 +397,7 @@ def _listed_images(users: ExchangedUsers, patterns: _Patterns, weights: Array) -
         images = users.exchanges.images(patterns.sets[number], patterns.labels[number])
         parts.append(images)
         amounts.append(np.full(len(images), amount / len(images)))
-    return kept_and_repaired(np.vstack(parts), np.concatenate(amounts), users.power)
+    return feasible_patterns(np.vstack(parts), np.concatenate(amounts), users.power)
 
 
 def why_not_event_columns(problem: EventCounts) -> str | None:

@@ -6,7 +6,7 @@ k-ary response over the states, with its best unbiased decoding, is what is depl
 The master program has the decodings found so far. Its prices say where h, the most that a decoding would
 lower the error by, is positive: each start climbs from the maximum of one concave quadratic to that of the
 next. What is left in the end is made up for by lower prices, and branch and bound over all real decodings
-proves them (:mod:`mechdesign.families.workload.event_bound`).
+proves them (:mod:`mechdesign.families.workload.event_counts`).
 
 **The linear program over all classes of states.**
 Variables are, for each decoding d, the masses z of its classes and the largest of them, L: z <= L and
@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
-from mechdesign.families.workload.event_bound import EventBound
-from mechdesign.families.workload.event_counts import EventCounts
+from mechdesign.families.workload.event_counts import EventBound, EventCounts
 from mechdesign.families.workload.event_states import EventChannel, EventOrbit, EventStates
 from mechdesign.families.workload.patterns import Array
 

@@ -33,15 +33,14 @@ from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_enve
 from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, finite_array, probability_vector, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
-from mechdesign.families.workload.event_states import EventStates
-from mechdesign.families.workload.event_weights import EventWeights, listed_states
+from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:

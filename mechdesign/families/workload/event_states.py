@@ -1,6 +1,7 @@
-"""Users with a few events in many interchangeable slots: their states, and channels for these.
+"""Users with a few events in many interchangeable slots: their states, channels, and integer weights.
 
-Channels are in floating point: probabilities of classes, decodings, and their errors.
+Channels are in floating point: probabilities of classes, decodings, and their errors. Weights are integers,
+with an exact audit.
 
 **States and classes.**
 A state says how many events fall into each of m slots, at most r in all; permutations of the slots make its
@@ -11,16 +12,24 @@ classes, whatever m is.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.classes import ClassAudit
+from mechdesign.collect.recipes import Steps, row_hex
+from mechdesign.core.errors import CertificateError
+from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload.weights import audit_patterns
 
 Array = NDArray[np.float64]
 Kind = tuple[int, ...]
@@ -293,3 +302,283 @@ class EventChannel:
         classes = self.states.classes(orbit.named)
         chance = float((shares[classes.kinds] * classes.counts) @ orbit.masses)
         return chance * self.states.sizes(orbit.named)
+
+
+Codes = NDArray[np.int64]
+
+SPARE = 2.0**-40
+"""What goes to the blank report, as a part of a row: it takes what rounding leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class EventWeights:
+    """Weights out of 2**62 of reports that name slots; the blank report has what is left of each row.
+
+    Attributes
+    ----------
+    states : EventStates
+    named : tuple of int
+        The slots that the reports of each orbit name, at least 1.
+    weights : tuple of (C,) int arrays
+        The weight of one report of the orbit for a state of each class.
+    decoded : tuple of (k + 1,) arrays
+        Estimates of the named slots and of the others.
+    blank : float
+        The estimate of every slot where the report is blank.
+    """
+
+    states: EventStates
+    named: tuple[int, ...]
+    weights: tuple[Codes, ...]
+    decoded: tuple[Array, ...]
+    blank: float
+
+    def __post_init__(self) -> None:
+        for named, weights, decoded in zip(self.named, self.weights, self.decoded, strict=True):
+            if not 1 <= named <= self.states.most_named:
+                raise CertificateError("channel", f"a report names {named} slots")
+            if weights.shape != (len(self.states.classes(named).counts),) or decoded.shape != (named + 1,):
+                raise CertificateError("channel", "weights and classes do not belong together")
+            if int(weights.min()) < 0 or int(weights.max()) > TOTAL:
+                raise CertificateError("channel", "a weight is negative or exceeds 2**62")
+            if not np.isfinite(decoded).all():
+                raise CertificateError("channel", "an estimate is not finite")
+        if min(self.blanks) < 0:
+            raise CertificateError("channel", "a row sums to more than 2**62")
+
+    @cached_property
+    def blanks(self) -> tuple[int, ...]:
+        """The weights of the blank report, for each kind of state."""
+        blanks = [TOTAL] * len(self.states.kinds)
+        for named, weights in zip(self.named, self.weights, strict=True):
+            classes = self.states.classes(named)
+            for number, kind in enumerate(classes.kinds.tolist()):
+                blanks[kind] -= met(self.states, classes, number) * int(weights[number])
+        return tuple(blanks)
+
+    def audit(self, epsilon: float) -> ClassAudit:
+        """Return the exact audit: the largest ratio of the weights of any report."""
+        low = np.array([weights.min() for weights in self.weights], dtype=np.int64)
+        high = np.array([weights.max() for weights in self.weights], dtype=np.int64)
+        return audit_patterns(low, high, np.array(self.blanks, dtype=np.int64), epsilon)
+
+    @cached_property
+    def channel(self) -> EventChannel:
+        """The same in floating point."""
+        states = self.states
+        blank = frozen(np.array(self.blanks) / float(TOTAL))
+        orbits = [EventOrbit(0, frozen(np.array([self.blank])), blank)]
+        for named, weights, decoded in zip(self.named, self.weights, self.decoded, strict=True):
+            count = float(math.perm(states.slots, named))
+            masses = weights.astype(np.float64) * (count / float(TOTAL))
+            orbits.append(EventOrbit(named, decoded, frozen(masses)))
+        return EventChannel(states, tuple(orbits))
+
+    def redecoded(self, prior: Array) -> EventWeights:
+        """Return the weights with the unbiased decodings of the least variance at a prior."""
+        blank, *others = self.channel.redecoded(prior).orbits
+        return replace(self, decoded=tuple(orbit.decoded for orbit in others), blank=float(blank.decoded[0]))
+
+    # Reports
+
+    @cached_property
+    def starts(self) -> Codes:
+        """The number of the first report of each orbit; the blank report is 0."""
+        sizes = [self.states.slots**named for named in self.named]
+        return frozen(np.cumsum([1, *sizes], dtype=np.int64))
+
+    @property
+    def reports(self) -> int:
+        """The number of reports, those that name a slot twice included; they are never made."""
+        return int(self.starts[-1])
+
+    def slots_of(self, orbit: int) -> Codes:
+        """Return the slots that each report of an orbit names, shape (m^k, k)."""
+        named, slots = self.named[orbit], self.states.slots
+        numbers = np.arange(slots**named)
+        return np.stack([numbers // slots**place % slots for place in range(named)], axis=1)
+
+    @cached_property
+    def is_report(self) -> NDArray[np.bool_]:
+        """Which numbers are reports: those that name different slots."""
+        parts = [np.ones(1, dtype=np.bool_)]
+        parts += [_differ(self.slots_of(orbit)) for orbit in range(len(self.named))]
+        return frozen(np.concatenate(parts))
+
+    def held_weights(self, orbit: int) -> Codes:
+        """Return the weights of an orbit's reports by the events that their named slots hold.
+
+        Shape (kinds, (most + 1)^k), the first named slot running fastest; 0 where no state holds them so.
+        """
+        classes, base = self.states.classes(self.named[orbit]), self.states.most + 1
+        weights = np.zeros((len(self.states.kinds), base ** self.named[orbit]), dtype=np.int64)
+        held = classes.named @ base ** np.arange(self.named[orbit])
+        weights[classes.kinds, held] = self.weights[orbit]
+        return weights
+
+    @cached_property
+    def _rows(self) -> tuple[Codes, ...]:
+        """The cumulative weights of all reports for a state of each kind, its fullest slots first."""
+        base, rows = self.states.most + 1, []
+        tables = [self.held_weights(orbit) for orbit in range(len(self.named))]
+        for number, kind in enumerate(self.states.kinds):
+            events = np.zeros(self.states.slots, dtype=np.int64)
+            events[: len(kind)] = kind
+            parts = [np.array([self.blanks[number]], dtype=np.int64)]
+            for orbit, named in enumerate(self.named):
+                slots = self.slots_of(orbit)
+                held = events[slots] @ base ** np.arange(named)
+                parts.append(np.where(_differ(slots), tables[orbit][number, held], 0))
+            rows.append(frozen(np.cumsum(np.concatenate(parts))))
+        return tuple(rows)
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn for the number of a state, as plain values."""
+        tables = [self.held_weights(orbit) for orbit in range(len(self.named))]
+        return {
+            "step": "events",
+            "slots": self.states.slots,
+            "most": self.states.most,
+            "named": list(self.named),
+            "kinds": [list(kind) for kind in self.states.kinds],
+            "blanks": row_hex(self.blanks),
+            "weights": [[row_hex(row.tolist()) for row in table] for table in tables],
+        }
+
+    def draw(self, codes: Codes, uniform: Codes) -> Codes:
+        """Return the number of a report for the number of each state, from one uniform integer each."""
+        kinds, orders = self._states_in_order
+        reports = np.zeros(len(codes), dtype=np.int64)
+        for number, row in enumerate(self._rows):
+            mine = np.flatnonzero(kinds[codes] == number)
+            report = np.searchsorted(row, uniform[mine], side="right")
+            reports[mine] = self._moved(report, orders[codes[mine]])
+        return reports
+
+    def row(self, code: int) -> Codes:
+        """Return the weights of all reports for the state with this number."""
+        kinds, orders = self._states_in_order
+        places = np.arange(self.reports)
+        row = np.zeros(self.reports, dtype=np.int64)
+        moved = self._moved(places, np.broadcast_to(orders[code], (self.reports, self.states.slots)))
+        row[moved] = np.diff(self._rows[kinds[code]], prepend=0)
+        return row
+
+    def _moved(self, reports: Codes, orders: Codes) -> Codes:
+        """Return reports about a state in order as reports about the state itself."""
+        orbit = np.searchsorted(self.starts, reports, side="right") - 1
+        moved = np.zeros(len(reports), dtype=np.int64)
+        for number, named in enumerate(self.named):
+            mine = np.flatnonzero(orbit == number)
+            place = reports[mine] - self.starts[number]
+            total = np.full(len(mine), self.starts[number])
+            for digit in range(named):
+                slot = place // self.states.slots**digit % self.states.slots
+                total += orders[mine, slot] * self.states.slots**digit
+            moved[mine] = total
+        return moved
+
+    @cached_property
+    def _states_in_order(self) -> tuple[Codes, Codes]:
+        """The kind of each state, and its slots with the fullest first."""
+        places = {kind: number for number, kind in enumerate(self.states.kinds)}
+        kinds, orders = [], []
+        for state in listed_states(self.states):
+            events = np.bincount(np.array(state, dtype=np.int64), minlength=self.states.slots)
+            order = np.argsort(-events, kind="stable")
+            kinds.append(places[tuple(int(part) for part in events[order] if part)])
+            orders.append(order)
+        return frozen(np.array(kinds, dtype=np.int64)), frozen(np.array(orders, dtype=np.int64))
+
+    def totals(self, counts: Codes) -> tuple[Array, Array]:
+        """Return the sums over reports of the estimates and of their squares, for each slot."""
+        first = np.full(self.states.slots, float(counts[0]) * self.blank)
+        second = np.full(self.states.slots, float(counts[0]) * self.blank**2)
+        for orbit, decoded in enumerate(self.decoded):
+            own = counts[self.starts[orbit] : self.starts[orbit + 1]]
+            slots = self.slots_of(orbit)
+            for total, power in ((first, 1), (second, 2)):
+                total += float(own.sum()) * decoded[-1] ** power
+                for place in range(self.named[orbit]):
+                    amounts = own * (decoded[place] ** power - decoded[-1] ** power)
+                    np.add.at(total, slots[:, place], amounts)
+        return first, second
+
+
+def _differ(slots: Codes) -> NDArray[np.bool_]:
+    ordered = np.sort(slots, axis=1)
+    distinct: NDArray[np.bool_] = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+    return distinct
+
+
+def met(states: EventStates, classes: EventClasses, number: int) -> int:
+    """Return the number of reports of an orbit that meet one state in a class.
+
+    Examples
+    --------
+    >>> states = EventStates(4, 2)
+    >>> classes = states.classes(1)
+    >>> [met(states, classes, number) for number in np.flatnonzero(classes.kinds == 3)]  # two slots of four
+    [2, 2]
+    """
+    kind = states.kinds[int(classes.kinds[number])]
+    held = classes.named[number].tolist()
+    ways, left = 1, {events: kind.count(events) for events in set(held)}
+    left[0] = states.slots - len(kind)
+    for events in held:
+        ways *= left[events]
+        left[events] -= 1
+    return ways
+
+
+def listed_states(states: EventStates) -> list[tuple[int, ...]]:
+    """Return the states in order, each as the slots of its events.
+
+    Examples
+    --------
+    >>> listed_states(EventStates(2, 2))
+    [(), (0,), (1,), (0, 0), (0, 1), (1, 1)]
+    """
+    slots = range(states.slots)
+    totals = range(states.most + 1)
+    return [state for total in totals for state in itertools.combinations_with_replacement(slots, total)]
+
+
+def integer_weights_of(channel: EventChannel, epsilon: float) -> EventWeights:
+    """Return exactly private integer weights next to a channel in floating point.
+
+    The least weights of each report are raised to what its largest one allows, rows are divided by the
+    largest sum, and what they then lack goes to the blank report, with a little for every state.
+
+    Raises
+    ------
+    CertificateError
+        Where the channel is too far from a private one for that.
+    """
+    states, limit = channel.states, exp_written(epsilon)
+    inverse = float(1 / limit) * (1.0 + 2.0**-30)
+    raised = [
+        EventOrbit(orbit.named, orbit.decoded, np.maximum(orbit.masses, inverse * orbit.masses.max()))
+        for orbit in channel.orbits
+    ]
+    largest = float(EventChannel(states, tuple(raised)).sums.max())
+    spare = SPARE
+    while spare < 1e-3:
+        scale = (1.0 - spare) / largest * float(TOTAL)
+        weights = _rounded(states, raised, scale, limit)
+        if min(weights.blanks) >= 0 and weights.audit(epsilon).holds:
+            return weights
+        spare *= 4.0
+    raise CertificateError("channel", "it is too far from a private one")
+
+
+def _rounded(states: EventStates, orbits: list[EventOrbit], scale: float, limit: Fraction) -> EventWeights:
+    blank = next(orbit for orbit in orbits if orbit.named == 0)
+    naming = [orbit for orbit in orbits if orbit.named > 0]
+    weights = []
+    for orbit in naming:
+        each = np.rint(orbit.masses * (scale / math.perm(states.slots, orbit.named))).astype(np.int64)
+        weights.append(np.maximum(each, math.ceil(int(each.max()) / limit)))
+    named = tuple(orbit.named for orbit in naming)
+    decoded = tuple(orbit.decoded for orbit in naming)
+    return EventWeights(states, named, tuple(weights), decoded, float(blank.decoded[0]))

@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.workload.event_bound import OneEventBound
-from mechdesign.families.workload.event_states import EventStates, partitions
-from mechdesign.families.workload.event_weights import listed_states
+from mechdesign.families.workload.event_counts import OneEventBound
+from mechdesign.families.workload.event_states import EventStates, listed_states, partitions
 from mechdesign.families.workload.linear_queries import RIDGE
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.solvers.interior import Minimised, ProgramState, minimised

@@ -17,7 +17,7 @@ A report is a pattern v with an estimate s of the answers and the probabilities 
 It has 3n equations, and their multipliers -mu and 2 B jump about. So they are held in a box about the best
 ones so far: a column and its negative for each equation, at a price. The box moves and grows where the proven
 bound rises and shrinks where it does not (du Merle, Villeneuve, Desrosiers and Hansen 1999). All patterns are
-priced by :mod:`mechdesign.families.workload.pricing`. Symmetries of the queries leave fewer equations.
+priced by :mod:`mechdesign.families.workload.master`. Symmetries of the queries leave fewer equations.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.linear_queries import LinearQueries
+from mechdesign.families.workload.master import DualPrices, Reflections, cell_estimates, violations
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
-from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_estimates, violations
 from mechdesign.families.workload.query_outcomes import has_few_queries, infeasible, outcome
 from mechdesign.families.workload.simple_reports import or_simple
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound

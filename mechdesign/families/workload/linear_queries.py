@@ -20,7 +20,7 @@ from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, Translations, columns_of
 from mechdesign.families.workload.queries import Workload, query_matrix
 from mechdesign.families.workload.release import WorkloadRelease
-from mechdesign.families.workload.weights import in_order, integer_orbits, integer_weights, kept_and_repaired
+from mechdesign.families.workload.weights import feasible_patterns, in_order, integer_orbits, integer_weights
 from mechdesign.families.workload.workload_bound import TraceBound, WorkloadBound
 
 LIMITS = (0.01, 16.0)
@@ -249,7 +249,7 @@ class LinearQueries(Problem[WorkloadRelease]):
             return WorkloadRelease(
                 self.queries, self.epsilon, integer_orbits(sets, whole, group, self.epsilon)
             )
-        patterns, amounts = kept_and_repaired(sets, amounts, power)
+        patterns, amounts = feasible_patterns(sets, amounts, power)
         weights = integer_weights(patterns, amounts, self.epsilon)
         return WorkloadRelease(self.queries, self.epsilon, weights, variables["population"])
 

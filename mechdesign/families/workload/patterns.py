@@ -40,6 +40,13 @@ BLOCK = 1 << 22
 """Entries of a block of the (reports, queries) table."""
 
 
+def patterns_from(first: int, last: int, size: int) -> Sets:
+    """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
+    numbers = np.arange(first, last, dtype=np.int64)
+    patterns: Sets = (numbers[:, None] >> np.arange(size)) & 1 == 1
+    return patterns
+
+
 def columns_of(sets: Sets, exponential: float) -> Array:
     """Return the patterns as rows of 1 and e^epsilon, shape (K, n)."""
     columns: Array = np.where(sets, exponential, 1.0)
@@ -367,14 +374,14 @@ class OrbitWeights:
         weights = np.where(inside, self.high[:, None], self.low[:, None])
         return np.append(weights.ravel(), self.blank[type_number])
 
-    def draw(self, codes: Codes, drawn: NDArray[np.int64]) -> Codes:
+    def draw(self, codes: Codes, draws: NDArray[np.int64]) -> Codes:
         """Return the report for each type and drawn integer: block, member of the set, translation."""
         ends, weights = self._blocks
-        block = np.searchsorted(ends, drawn, side="right")
+        block = np.searchsorted(ends, draws, side="right")
         real = block < len(ends)
         block = np.minimum(block, len(ends) - 1)
         start = np.append(0, ends[:-1])[block]
-        member = np.where(real, (drawn - start) // weights[block], 0)
+        member = np.where(real, (draws - start) // weights[block], 0)
         order = np.argsort(~self.sets, axis=1, kind="stable")  # members first, then the others
         inside = self.sets.sum(axis=1)
         base = block // 2

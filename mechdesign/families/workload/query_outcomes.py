@@ -27,7 +27,7 @@ from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import PatternWorth, Weighted
 from mechdesign.families.workload.patterns import Array, Sets, Translations
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, MOST_ROWS, TraceBound, WorkloadBound
-from mechdesign.solvers.elementary import descend
+from mechdesign.solvers.descent import descend
 
 REFUSED = 1e6
 """The value of a point outside of the domain: the line search turns back."""

@@ -32,12 +32,12 @@ from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, rng_a
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.numbers import frozen, number_of_text, wholes
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within

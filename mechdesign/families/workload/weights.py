@@ -142,7 +142,7 @@ class PatternWeights:
         """Return the weights of all reports for a type, blank last."""
         return np.append(np.where(self.sets[:, type_number], self.high, self.low), self.blank[type_number])
 
-    def draw(self, codes: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def draw(self, codes: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the report for each type and drawn integer.
 
         A single device goes through all reports, always to the end; for many users at once the sums of a type
@@ -156,9 +156,9 @@ class PatternWeights:
         for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
             ends = np.cumsum(self.row(kind))
             if len(codes) <= FEW:
-                reports[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
+                reports[users] = (ends[None, :] <= draws[users, None]).sum(axis=1)
             else:
-                reports[users] = np.searchsorted(ends, drawn[users], side="right")
+                reports[users] = np.searchsorted(ends, draws[users], side="right")
         return reports
 
     def client_steps(self) -> Steps:
@@ -190,7 +190,7 @@ def in_order(sets: Sets, amounts: Array) -> tuple[Sets, Array]:
     return sets[first], np.add.reduceat(amounts, first)
 
 
-def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[Sets, Array]:
+def feasible_patterns(sets: Sets, amounts: Array, exponential: float) -> tuple[Sets, Array]:
     """Return the patterns that matter with weights c >= 0, sum c v = 1 restored by the least reweighting.
 
     Parameters

@@ -6,9 +6,9 @@ estimate of the workload W has the average error
 
     pi.t >= (tr B W~')^2 / (1.mu) - pi.diag(G),      W~ = W less its average over pi,   G = W~' W~
 
-(docs: workload, "The bound"). W may be replaced by any F with F'F <= W'W up to a multiple of
-11': fewer queries have a smaller error. Everything is enclosed: the queries, pi, and e^epsilon rounded up; so
-what comes out is proven whatever produced B and mu, and however it was rounded.
+(docs: workload, "The bound"). W may be replaced by any F with F'F <= W'W up to a multiple of 11': fewer
+queries have a smaller error. Everything is enclosed: the queries, pi, and e^epsilon rounded up; so the bound
+is proven whatever produced B and mu, and however it was rounded.
 
 **Exact pricing for one or two queries, on the line or plane of estimates.**
 For B with one or two rows |Bv|^2/(pi.v) is the maximum of 2 s.Bv - |s|^2 pi.v over estimates s. So
@@ -23,6 +23,11 @@ interval or a disc of s. On a box of estimates, and for any set V of types, the 
 m_u = max(0, -c_u) on the box for u in V and max(0, c_u) for others; all is separable by coordinates. Boxes
 cover the whole line or plane, and are halved where that is too much: so what is returned is proven, whatever
 the boxes are. On the line they begin with all ends of intervals.
+
+**Enclosures: every result contains the exact one, whatever rounding did.**
+An enclosure is a matrix of doubles and a matrix of radii >= 0 (Rump's midpoint-radius arithmetic). A product
+of inner length k is computed in any order with an error of at most 2 k u |A||B| for k u < 1/4, u = 2^-53
+(Higham 2002, section 3.5); the radii themselves are computed with a factor that covers their own rounding.
 """
 
 from __future__ import annotations
@@ -39,9 +44,149 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.exponential import exp_upper, float_up
-from mechdesign.families.workload.enclosure import UNIT, Enclosure, is_positive, least_eigenvalue
+from mechdesign.families.workload.patterns import patterns_from
 
 Array = NDArray[np.float64]
+
+UNIT = 2.0**-53
+LEAST = 1e-290
+"""Added to every radius: underflow never exceeds it in the sizes that occur."""
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """A matrix, vector or number with the radius of each entry.
+
+    Examples
+    --------
+    >>> third = Enclosure.of(1.0) * Enclosure.of(1.0 / 3.0, 1e-17)
+    >>> bool(third.low() < 1 / 3 < third.high())
+    True
+    """
+
+    middle: Array
+    radius: Array
+
+    @classmethod
+    def of(cls, values: Any, radius: Any = 0.0) -> Enclosure:
+        """Return the enclosure of doubles that are exact, or within a radius."""
+        middle = np.asarray(values, dtype=np.float64)
+        return cls(middle, np.broadcast_to(np.asarray(radius, dtype=np.float64), middle.shape))
+
+    @property
+    def size(self) -> Array:
+        """Upper bounds of the absolute values."""
+        size: Array = np.abs(self.middle) + self.radius
+        return size * (1.0 + 2.0 * UNIT)
+
+    def __matmul__(self, other: Enclosure) -> Enclosure:
+        length = self.middle.shape[-1]
+        slack = 1.0 + (2.0 * length + 16.0) * UNIT
+        middle = self.middle @ other.middle
+        rounding = 2.0 * (length + 2.0) * UNIT
+        sizes = np.abs(self.middle) @ (other.radius + rounding * np.abs(other.middle))
+        sizes = sizes + self.radius @ other.size
+        return Enclosure(middle, (sizes * slack + LEAST) * (1.0 + 4.0 * UNIT))
+
+    def __mul__(self, other: Enclosure) -> Enclosure:
+        middle = self.middle * other.middle
+        radius = np.abs(self.middle) * other.radius + self.radius * other.size + 2.0 * UNIT * np.abs(middle)
+        return Enclosure(middle, (radius + LEAST) * (1.0 + 16.0 * UNIT))
+
+    def __add__(self, other: Enclosure) -> Enclosure:
+        middle = self.middle + other.middle
+        radius = self.radius + other.radius + 2.0 * UNIT * np.abs(middle)
+        return Enclosure(middle, (radius + LEAST) * (1.0 + 16.0 * UNIT))
+
+    def __neg__(self) -> Enclosure:
+        return Enclosure(-self.middle, self.radius)
+
+    def __sub__(self, other: Enclosure) -> Enclosure:
+        return self + (-other)
+
+    def __truediv__(self, other: Enclosure) -> Enclosure:
+        """Divide by numbers that are not 0: |a/b - m| <= (r_a + |m| r_b) / (|b| - r_b)."""
+        middle = self.middle / other.middle
+        below = np.abs(other.middle) * (1.0 - 4.0 * UNIT) - other.radius
+        if (below <= 0.0).any():
+            raise ZeroDivisionError("the divisor may be 0")
+        radius = (self.radius + np.abs(middle) * other.radius + 4.0 * UNIT * np.abs(self.middle)) / below
+        return Enclosure(middle, (radius + 4.0 * UNIT * np.abs(middle) + LEAST) * (1.0 + 16.0 * UNIT))
+
+    @property
+    def transposed(self) -> Enclosure:
+        """The transposed matrix."""
+        return Enclosure(self.middle.T, self.radius.T)
+
+    def __getitem__(self, key: Any) -> Enclosure:
+        return Enclosure(self.middle[key], self.radius[key])
+
+    def sum(self) -> Enclosure:
+        """Return the sum of all entries."""
+        flat = Enclosure(self.middle.reshape(1, -1), self.radius.reshape(1, -1))
+        ones = Enclosure.of(np.ones((flat.middle.shape[1], 1)))
+        total = flat @ ones
+        return Enclosure(total.middle[0, 0], total.radius[0, 0])
+
+    def low(self) -> Array:
+        """Return lower bounds, as doubles."""
+        return np.asarray(np.nextafter(self.middle - self.radius, -np.inf))
+
+    def high(self) -> Array:
+        """Return upper bounds, as doubles."""
+        return np.asarray(np.nextafter(self.middle + self.radius, np.inf))
+
+
+def least_eigenvalue(matrix: Enclosure) -> float:
+    """Return a proven lower bound of the least eigenvalue of a symmetric matrix, at most 0.
+
+    If Cholesky's method in doubles completes for A + s I, then A + s I has no eigenvalue below
+    -4 (n + 4) u tr(A + s I) (Rump 2006, with a factor to spare); the radii change eigenvalues by at most
+    their largest row sum (Weyl, Gershgorin). The shift s is doubled until it completes.
+
+    Examples
+    --------
+    >>> -1e-12 < least_eigenvalue(Enclosure.of(np.eye(3))) <= 0.0
+    True
+    """
+    size = len(matrix.middle)
+    middle = (matrix.middle + matrix.middle.T) / 2.0
+    spread = float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+    total = float(np.abs(np.diag(middle)).sum())
+    shift = 4.0 * size * UNIT * total + LEAST
+    while True:
+        shifted = middle + shift * np.eye(size)
+        try:
+            np.linalg.cholesky(shifted)
+        except np.linalg.LinAlgError:
+            shift *= 2.0
+            if not np.isfinite(shift):
+                return -np.inf
+            continue
+        trace = float(np.abs(np.diag(shifted)).sum())
+        rounding = 4.0 * (size + 4.0) * UNIT * trace
+        return -(shift * (1.0 + 4.0 * UNIT) + spread + rounding)
+
+
+def is_positive(matrix: Enclosure) -> bool:
+    """Whether a symmetric matrix is proven to be positive semidefinite, by Cholesky's method less a shift.
+
+    Examples
+    --------
+    >>> is_positive(Enclosure.of(np.eye(3))), is_positive(Enclosure.of(np.eye(3) - 0.5))
+    (True, False)
+    """
+    size = len(matrix.middle)
+    middle = (matrix.middle + matrix.middle.T) / 2.0
+    spread = float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+    trace = float(np.abs(np.diag(middle)).sum())
+    shift = (spread + 4.0 * (size + 8.0) * UNIT * (trace + size * spread)) * (1.0 + 1e-10) + LEAST
+    try:
+        np.linalg.cholesky(middle - shift * np.eye(size))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
 
 MOST_ROWS = 2
 """Queries for which the estimates can be gone through."""
@@ -82,8 +227,7 @@ class _Terms:
     def _rounding(self, places: Array) -> Array:
         with np.errstate(invalid="ignore"):
             sizes = 2.0 * np.abs(places * self.slopes[None]) + places**2 * self.high
-        rounding: Array = 32.0 * UNIT * (sizes.sum(axis=1) + np.abs(self.offset))
-        return rounding
+        return np.asarray(32.0 * UNIT * (sizes.sum(axis=1) + np.abs(self.offset)))
 
 
 def _parabola(places: Array, slopes: Array, curvature: Array) -> Array:
@@ -117,9 +261,8 @@ def largest_excess(
     >>> abs(largest_excess(b, mu, pi, np.e, 0.0)) < 1e-12
     True
     """
-    types = _Terms(
-        directions, np.nextafter(shares.low(), 0.0), shares.high(), multiplier, np.zeros(len(multiplier))
-    )
+    below, exact = np.nextafter(shares.low(), 0.0), np.zeros(len(multiplier))
+    types = _Terms(directions, below, shares.high(), multiplier, exact)
     low, high = _first_boxes(directions, multiplier, shares.middle)
     excess, reached, seen = -np.inf, 0.0, 0
     step = max(1, BLOCK // len(multiplier))
@@ -155,13 +298,8 @@ def _excess(types: _Terms, low: Array, high: Array, power: float) -> tuple[Array
     sums = np.stack([pattern @ row for row in types.slopes], axis=0)  # (r, m)
     spread = np.stack([pattern @ np.abs(row) for row in types.slopes], axis=0) * rounding
     mass, mass_spread = pattern @ types.offset, (pattern @ np.abs(types.offset)) * rounding
-    whole = _Terms(
-        sums,
-        (pattern @ types.low) * (1.0 - rounding),
-        (pattern @ types.high) * (1.0 + rounding),
-        mass,
-        mass_spread,
-    )
+    light, heavy = (pattern @ types.low) * (1.0 - rounding), (pattern @ types.high) * (1.0 + rounding)
+    whole = _Terms(sums, light, heavy, mass, mass_spread)
     best = _peak(whole, spread, low.T, high.T)
     excess: Array = best + (power - 1.0) * missed * (1.0 + 2.0 * rounding)
     own: Array = (sums**2).sum(axis=0) / whole.high - mass
@@ -346,12 +484,9 @@ class WorkloadBound:
     def from_json(cls, document: Mapping[str, Any]) -> WorkloadBound:
         """Restore what :meth:`as_json` gave; :meth:`check` judges it."""
         dimensions = {"population": 1, "directions": 2, "multiplier": 1, "corners": 1, "pairs": 2}
+        present = [name for name in dimensions if name in document]
         return cls(
-            **{
-                name: finite_array(f"bound: {name}", document[name], dimension)
-                for name, dimension in dimensions.items()
-                if name in document
-            }
+            **{name: finite_array(f"bound: {name}", document[name], dimensions[name]) for name in present}
         )
 
 
@@ -443,19 +578,10 @@ def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: f
     corner = constant + middle * linear.sum() + middle * middle * sums.sum()
     side = width * (half * linear + middle * sums)
     block = width * width * inner
-    form, radius = np.empty((size + 1, size + 1)), np.empty((size + 1, size + 1))
-    for target, parts in ((form, "middle"), (radius, "radius")):
-        target[0, 0] = getattr(corner, parts)
-        target[0, 1:] = target[1:, 0] = getattr(side, parts)
-        target[1:, 1:] = getattr(block, parts)
-    return Enclosure(form, radius)
-
-
-def patterns_from(first: int, last: int, size: int) -> NDArray[np.bool_]:
-    """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
-    numbers = np.arange(first, last, dtype=np.int64)
-    patterns: NDArray[np.bool_] = (numbers[:, None] >> np.arange(size)) & 1 == 1
-    return patterns
+    return Enclosure(
+        np.block([[corner.middle, side.middle[None]], [side.middle[:, None], block.middle]]),
+        np.block([[corner.radius, side.radius[None]], [side.radius[:, None], block.radius]]),
+    )
 
 
 def _largest_ratio(form: Enclosure, multiplier: Enclosure, shares: Enclosure, power: float) -> float:

@@ -11,7 +11,6 @@ import numpy as np
 
 from mechdesign.catalog.model import Model
 from mechdesign.core.certificate import format_figure
-from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import TextInNotebooks, encode
@@ -19,6 +18,7 @@ from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WOR
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge
 from mechdesign.papers.claims.witness import Figures, figures_of, lost, needs_figures, suggested, witness_text
+from mechdesign.report.compare import Comparison, compare
 
 
 @dataclass(frozen=True)

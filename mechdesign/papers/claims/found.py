@@ -9,13 +9,13 @@ from zlib import crc32
 import numpy as np
 
 from mechdesign.catalog.model import Model, quantity_of
-from mechdesign.core.compare import Comparison
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import simulate, solve
 from mechdesign.papers.claims.claim import PLACES, Claim, kind_of
 from mechdesign.papers.claims.judge import Series
+from mechdesign.report.compare import Comparison
 
 
 class NotFound(Exception):  # noqa: N818 - an answer, not an error

@@ -15,8 +15,7 @@ from mechdesign.data.frames import Columns, one_cell
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import COMPARISONS, entries, kind_of
 from mechdesign.papers.claims.judge import Series
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Intervals, Line, Mark, Points, Surface
+from mechdesign.show.figure import Bars, Figure, Intervals, Line, Mark, Panel, Points, Surface
 
 HEAD = ("quantity", "entry", "method")
 TAIL = ("relation", "printed", "found", "verdict", "origin", "where")

@@ -11,7 +11,7 @@ from mechdesign.catalog.curves import own_value
 from mechdesign.catalog.figure_table import Axis, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim, kind_of
-from mechdesign.show.marks import Points
+from mechdesign.show.figure import Points
 
 STYLES = {"holds": 3, "refuted": 6, UNDECIDED: 4}
 """Markers that curves of the first styles do not have."""

@@ -12,7 +12,6 @@ from mechdesign.catalog.model import Model
 from mechdesign.catalog.shipped import models
 from mechdesign.catalog.sweeping import run_kept, run_sweep
 from mechdesign.core.certificate import Certificate, format_figure
-from mechdesign.core.compare import Comparison
 from mechdesign.core.errors import printable
 from mechdesign.core.parameters import parameters_of
 from mechdesign.core.sensitivity import sensitivity
@@ -21,6 +20,7 @@ from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
 from mechdesign.papers.claims.runs import is_settled
 from mechdesign.papers.shown.model import source_text
+from mechdesign.report.compare import Comparison
 from mechdesign.report.page.render import marked_up, markup, rendered
 from mechdesign.report.tables import cell_text
 from mechdesign.show.draw import svg

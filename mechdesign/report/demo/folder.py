@@ -17,8 +17,7 @@ from typing import Any
 from mechdesign.catalog.load import load_model
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted, encode, table
-from mechdesign.exact.texts import decimals_of
+from mechdesign.core.text import counted, decimals_of, encode, table
 from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
 from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
 from mechdesign.show.draw import save, svg

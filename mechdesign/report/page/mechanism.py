@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import printable
-from mechdesign.core.forecast import Forecast
+from mechdesign.core.values import Forecast
 from mechdesign.export.disclosure import CERTAIN, WEAK, at_most, levels, one_in
 from mechdesign.report.page.render import markup, rendered
 from mechdesign.show.draw import svg

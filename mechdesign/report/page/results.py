@@ -11,7 +11,7 @@ from typing import Any
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import printable
-from mechdesign.exact.texts import decimals_of
+from mechdesign.core.text import decimals_of
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     drawn_figures,
@@ -217,12 +217,12 @@ def _units(result: Any) -> dict[str, str]:
 
 def _users(result: Any) -> int | None:
     """Return how many users an estimate rests on; of several tables the most."""
-    found = [getattr(each, "users", None) for each in (result, *getattr(result, "found", ()))]
+    found = [getattr(each, "users", None) for each in (result, *getattr(result, "tables", ()))]
     found += [getattr(getattr(result, "estimate", None), "users", None)]
     numbers = [int(users) for users in found if isinstance(users, int)]
     return max(numbers, default=None)
 
 
 def _notes(result: Any) -> list[str]:
-    notes = [note for each in (result, *getattr(result, "found", ())) for note in getattr(each, "notes", ())]
+    notes = [note for each in (result, *getattr(result, "tables", ())) for note in getattr(each, "notes", ())]
     return [printable(note) for note in dict.fromkeys(notes)]

@@ -86,7 +86,7 @@ def test_nobody_moves_its_own_limit(owed):
         mechanism.step(season, bids_of([own, *COSTS[1:]]))
         limits = price_limits(season, names, owed, 10 << 30)
         for number, name in enumerate(names):
-            others = sorted(season.members[other].asked for other in names if other != name)
+            others = sorted(season.members[other].price for other in names if other != name)
             price = others[-1] if owed == "highest" else others[len(others) // 2]
             assert limits[number] == Fraction(price, 1 << 30)
         assert float(limits[0]) == pytest.approx(2.0 if owed == "highest" else 1.6, abs=1e-8)

@@ -12,8 +12,7 @@ import pytest
 
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.families.auction import Bid, OnlineAuction
-from mechdesign.families.auction.season import Season, _digest
-from mechdesign.families.auction.season_records import user_counts
+from mechdesign.families.auction.season import Season, _digest, user_counts
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.3, reserve=5.0)
 

@@ -11,9 +11,8 @@ import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.values import changed
 from mechdesign.families.auction import greedy
-from mechdesign.families.auction.generators import accurate, random_tasks, uniform_bids
 from mechdesign.families.auction.greedy import fitted_bound, harmonic, largest_gain
-from mechdesign.families.auction.slot_rules import UNIT, Slot
+from mechdesign.families.auction.slot_rules import UNIT, Slot, accurate, random_tasks, uniform_bids
 from tests.support.auctions import least_weight, small_slots
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 import mechdesign as md
 from mechdesign.collect.noise import NOISES
 from mechdesign.families.contract import PrivacyContract
-from mechdesign.families.contract.allocation import EpsilonLimits
-from mechdesign.families.contract.privacy_contract_rows import (
+from mechdesign.families.contract.allocation import (
+    EpsilonLimits,
     Multipliers,
     all_rows,
     reduced_rows,

@@ -14,7 +14,7 @@ from mechdesign.families.joint import Likelihood, most_likely
 from mechdesign.families.joint.distribution import GAP
 from mechdesign.families.joint.likelihood import climb
 from mechdesign.families.joint.papers.distribution import coordinate_descent, one_hot_design
-from mechdesign.solvers.elementary import nonnegative_least_squares
+from mechdesign.solvers.least_squares import nonnegative_least_squares
 
 
 def negative_log_likelihood(problem: md.JointDistribution, distribution: np.ndarray) -> float:
@@ -232,7 +232,7 @@ def test_a_flat_likelihood_is_told():
 
 
 def test_a_file_of_reports_is_read(tmp_path):
-    from mechdesign.exact.draw.packed import as_texts
+    from mechdesign.exact.bits import as_texts
     from mechdesign.families.joint import JointResponse
 
     mechanism = JointResponse.of([2, 3], 5.0, redraw=0.3, keep=0.75, add=0.25)

@@ -45,7 +45,7 @@ def test_a_report_is_counted_in_the_file_before_it_is_seen(tmp_path):
     client = mechanism.remember([[1, 2]])
     client.save(path)
     client.report()  # and never saved again
-    assert PermanentResponse.load(mechanism, path).made == 1
+    assert PermanentResponse.load(mechanism, path).report_count == 1
     first, second = (PermanentResponse.load(mechanism, path) for _ in range(2))
     first.report()
     second.report()
@@ -53,7 +53,7 @@ def test_a_report_is_counted_in_the_file_before_it_is_seen(tmp_path):
         with pytest.raises(MethodError, match="3 made, and the guarantee is for 3 reports"):
             process.report()
     client.save(path)
-    assert client.made == 3  # an older count does not come back
+    assert client.report_count == 3  # an older count does not come back
     assert PermanentResponse.load(mechanism, path).left == 0
 
 
@@ -73,7 +73,7 @@ def test_processes_that_report_at_once_do_not_lose_a_count(tmp_path):
     for thread in threads:
         thread.join()
     assert len(refused) == 6
-    assert PermanentResponse.load(mechanism, path).made == 4
+    assert PermanentResponse.load(mechanism, path).report_count == 4
 
 
 def test_a_permanent_response_is_never_replaced_by_another(tmp_path):
@@ -104,7 +104,7 @@ def test_damage_is_noticed(tmp_path):
     path.unlink()
     with pytest.raises(ModelFileError, match="file not found"):
         client.report()
-    assert client.made == 0
+    assert client.report_count == 0
 
 
 def reports_of(mechanism, path, wanted: int = 10) -> int:
@@ -133,8 +133,8 @@ def test_saving_elsewhere_moves_and_does_not_multiply(tmp_path):
         other.save(third)
     assert not third.exists()
     client.save(old)  # and back
-    assert client.made == 1
-    total = client.made + sum(reports_of(mechanism, path) for path in (new, old))
+    assert client.report_count == 1
+    total = client.report_count + sum(reports_of(mechanism, path) for path in (new, old))
     assert total == 3
 
 

@@ -18,7 +18,7 @@ from mechdesign.core.errors import (
     ModelFileError,
     ParameterError,
 )
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse, PatternCounts, PermanentResponse
 from mechdesign.families.joint.one_hot import bits_of
@@ -70,7 +70,7 @@ def test_a_client_survives_a_restart_and_keeps_count(tmp_path):
     client.save(tmp_path / "client.json")
     again = PermanentResponse.load(mechanism, tmp_path / "client.json")
     assert (again.bits == client.bits).all()
-    assert (again.made, again.left) == (1, 2)
+    assert (again.report_count, again.left) == (1, 2)
     again.report()
     again.report()
     with pytest.raises(MethodError, match="3 made, and the guarantee is for 3"):

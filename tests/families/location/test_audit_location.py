@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import CertificateError
-from mechdesign.families.location.mechanism import audit_rounded, square_lengths
+from mechdesign.families.location.location_audit import audit_rounded, square_lengths
 
 
 def kernel(distance: Fraction) -> Fraction:

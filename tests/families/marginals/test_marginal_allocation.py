@@ -16,7 +16,7 @@ from mechdesign.families.marginals import (
 )
 from mechdesign.families.marginals.view_candidates import candidates, reachable_cells
 from mechdesign.families.marginals.view_errors import Plan, marginal_noise, one_report, planned
-from mechdesign.solvers.reciprocals import allocate, error_lower_bound
+from mechdesign.solvers.descent import allocate, error_lower_bound
 
 ROUNDING = 1e-12
 """Far more than the rounding of a few dozen double operations, relative."""
@@ -290,7 +290,7 @@ def test_many_small_marginals_beside_a_large_one_are_quick():
     pairs = [list(one) for one in combinations(range(16), 2)]
     problem = md.MarginalViews(attributes=16, users=10**6, epsilon=1.0, workload=[*pairs, list(range(15))])
     found = candidates(problem)
-    assert len(found.views) <= candidates_module.MOST_CANDIDATES + len(problem.wanted)
+    assert len(found.views) <= candidates_module.MOST_CANDIDATES + len(problem.targets)
     solution = md.solve(problem)
     assert max(solution.residuals.values()) <= ROUNDING
     assert solution.bound <= solution.value

@@ -128,7 +128,7 @@ def test_newton_on_an_impossible_circle_is_the_nearest_in_squares():
         (tuple(range(25)), r"25 attributes have 33554432 cells \(256 MiB\), 16777216 \(128 MiB\)"),
         ((0, 0), "expected different attributes"),
         ((), "expected different attributes, at least one"),
-        ((0, 99), "wanted: 99 is not from 0 to 29"),
+        ((0, 99), "attributes: 99 is not from 0 to 29"),
     ],
 )
 def test_wanted_attributes_are_checked_before_memory_is_taken(wanted, text):

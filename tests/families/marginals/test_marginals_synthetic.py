@@ -23,7 +23,7 @@ def law(model: SyntheticModel) -> np.ndarray:
     for cell in np.ndindex(*SIZES):
         for link in model.links:
             given = new = 0
-            for place in link.given:
+            for place in link.common:
                 given = given * SIZES[place] + cell[place]
             for place in link.new:
                 new = new * SIZES[place] + cell[place]
@@ -54,7 +54,7 @@ def test_each_link_is_given_part_of_one_earlier_clique():
     joint = np.random.default_rng(3).dirichlet(np.ones(72)).reshape(SIZES)
     model = SyntheticModel.of(VIEWS, tables_of(joint), SIZES)
     for number, link in enumerate(model.links[1:], start=1):
-        assert any(set(link.given) <= set(clique) for clique in model.cliques[:number])
+        assert any(set(link.common) <= set(clique) for clique in model.cliques[:number])
         assert any(set(link.clique) <= set(view) for view in VIEWS)
 
 
@@ -68,7 +68,7 @@ def test_a_view_that_closes_a_circle_is_linked_to_one_clique():
     tables = [joint.sum(axis=tuple(a for a in range(4) if a not in view)) for view in views]
     model = SyntheticModel.of(views, tables, [2, 2, 2, 2])
     assert len(model.links) == 3
-    assert len(model.links[-1].given) == 1
+    assert len(model.links[-1].common) == 1
     rows = model.sample(100_000, np.random.default_rng(2))
     for clique in model.cliques:
         chances = joint.sum(axis=tuple(a for a in range(4) if a not in clique)).ravel()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
+from mechdesign.exact.draws import AffineFamily, collision, prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -67,11 +67,11 @@ def test_both_ways_of_counting_agree_with_hashing(categories, buckets):
 
 
 def test_counting_in_parts_is_counting_at_once(monkeypatch):
-    monkeypatch.setattr("mechdesign.exact.draw.affine_family.CELLS", 200)
+    monkeypatch.setattr("mechdesign.exact.draws.CELLS", 200)
     family = AffineFamily(67, 4)
     rng = np.random.default_rng(3)
     seeds, values = rng.integers(0, family.seeds, 900), rng.integers(0, 4, 900)
-    monkeypatch.setattr("mechdesign.exact.draw.affine_family.BLOCK", 200)
+    monkeypatch.setattr("mechdesign.exact.draws.BLOCK", 200)
     parts = family._supports_by_slope(seeds, values, 64), family._supports_by_element(seeds, values, 64)
     monkeypatch.undo()
     assert parts[0].tolist() == parts[1].tolist() == family.supports(seeds, values, 64).tolist()

@@ -12,7 +12,7 @@ from scipy import stats
 
 from mechdesign.collect.base import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.exact.draw.draws import below, bernoulli_words, draw_subsets
+from mechdesign.exact.draws import below, bernoulli_words, draw_subsets
 from mechdesign.exact.exponential import exp_lower, log_ratio
 from mechdesign.exact.randomness import TOTAL, NumpySource
 from mechdesign.families.marginals.oracles import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, ModelFileError, ParameterError
-from mechdesign.exact.decimals import as_written
+from mechdesign.core.validation import as_written
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import (

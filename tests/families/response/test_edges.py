@@ -11,8 +11,8 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import changed
 from mechdesign.families.response import linear_program as enumeration
-from mechdesign.families.response.categories import pattern_information
-from mechdesign.families.response.linear_program import extreme_points
+from mechdesign.families.response.extreme_points import extreme_points
+from mechdesign.families.response.parameters import pattern_information
 from mechdesign.families.response.randomized_response_methods import all_patterns
 
 ALL = {"plain": {}, "loss": {"utility": "absolute-loss"}, "information": {"utility": "mutual-information"}}

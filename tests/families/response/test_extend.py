@@ -9,7 +9,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.families.response import ExtendedResponse, mutual_information, output_entropy
-from mechdesign.families.response.categories import mutual_information_bits
+from mechdesign.families.response.parameters import mutual_information_bits
 
 PRIOR = [0.5, 0.3, 0.2]
 

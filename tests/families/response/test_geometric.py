@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError
-from mechdesign.families.response.closed_forms import geometric_channel
+from mechdesign.families.response.noise import geometric_channel
 from tests.support.exact import channel_optimum
 
 UTILITIES = ("truth", "absolute-loss", "squared-loss")

@@ -11,7 +11,7 @@ import pytest
 import mechdesign as md
 from mechdesign.collect import FiniteChannel
 from mechdesign.families.response import interior_point
-from mechdesign.families.response.categories import ROUNDING, inner_lengths, spanner
+from mechdesign.families.response.parameters import ROUNDING, inner_lengths, spanner
 from mechdesign.solvers.interior import CoupledCones
 
 

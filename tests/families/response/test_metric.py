@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import mechdesign as md
 from mechdesign.audit.metric import needed_pairs
-from mechdesign.families.response.categories import distance_matrix
+from mechdesign.families.response.parameters import distance_matrix
 
 
 def random_distance(seed: int, size: int, is_metric: bool) -> np.ndarray:

@@ -7,8 +7,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.parameters import problem_from
-from mechdesign.families.response.categories import counts, grid
-from mechdesign.families.response.closed_forms import observed
+from mechdesign.families.response.noise import observed
+from mechdesign.families.response.parameters import counts, grid
 
 
 def grid_problem(side: int, epsilon: float = 0.7) -> md.RandomizedResponse:

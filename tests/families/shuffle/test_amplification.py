@@ -10,7 +10,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.families.shuffle.shuffling import central_privacy, honest_users, limits_of
+from mechdesign.families.shuffle.amplification import central_privacy, honest_users, limits_of
 
 BINARY = {"name": "k-ary", "size": 2}
 TERNARY = {"name": "k-ary", "size": 3}

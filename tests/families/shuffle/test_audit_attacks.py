@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mechdesign.audit import audit_channel, audit_menu
+from mechdesign.audit import audit_channel
 from mechdesign.audit.channel import (
     KaryWeights,
     channel_holds,
@@ -23,7 +23,7 @@ from mechdesign.collect import PrivacyTarget
 from mechdesign.core.errors import MechDesignError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.contract.incentives import monotonicity
+from mechdesign.families.contract.incentives import audit_menu, monotonicity
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingArray,

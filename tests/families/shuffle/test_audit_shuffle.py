@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.families.shuffle.attacks import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.families.shuffle.enumeration import (
     exact_hockey_stick,
     kary_rows,
@@ -17,6 +16,7 @@ from mechdesign.families.shuffle.enumeration import (
     shuffled_divergence,
     worst_divergence,
 )
+from mechdesign.families.shuffle.judge import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,
     LatticeDivergence,

@@ -11,9 +11,9 @@ import pytest
 from mechdesign.families.shuffle import (
     PUCM,
     RangeTree,
+    dummies as protocol_rows,
     fair_coins as shuffle_rows,
     noise as protocol_noise,
-    rows as protocol_rows,
 )
 from mechdesign.families.shuffle.fair_coins import rows_attack, rows_divergence
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise

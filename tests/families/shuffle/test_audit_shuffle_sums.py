@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.exact.binomials import binomial_window
+from mechdesign.audit.mass import binomial_window
 from mechdesign.exact.exponential import exp_upper
-from mechdesign.families.shuffle.attacks import ShuffleAttack, kary_attacks
+from mechdesign.families.shuffle.judge import ShuffleAttack, kary_attacks
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,
     Composition,

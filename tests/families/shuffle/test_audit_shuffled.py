@@ -9,10 +9,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from mechdesign.collect.reporting import Randomizer
+from mechdesign.collect.base import Randomizer
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
-from mechdesign.families.shuffle.amplification_bounds import delta_bounds, largest_local, proven
 from mechdesign.families.shuffle.enumeration import kary_rows, worst_divergence
+from mechdesign.families.shuffle.promise import delta_bounds, largest_local, proven
 
 
 def random_rows(rng, inputs, reports):

@@ -14,9 +14,11 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.solve import simulate
 from mechdesign.families.shuffle import Cnt2M, CntRR, HistMM
 from mechdesign.families.shuffle.papers.choosing import fitting
-from mechdesign.families.shuffle.papers.histogram import fakes_rmse, hashing_rmse, normal_counts
-from mechdesign.families.shuffle.papers.sum import (
+from mechdesign.families.shuffle.papers.counts import (
     digits_variance,
+    fakes_rmse,
+    hashing_rmse,
+    normal_counts,
     normal_law,
     recursive_rmse,
     response_variance,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mechdesign.families.shuffle.amplification_bounds import foreseen
+from mechdesign.families.shuffle.promise import foreseen
 
 LEVEL = 1e-6
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mechdesign.core.errors import DataError
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import below
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.shuffle.promise import Promise
 from tests.support.protocols import PROTOCOLS, made

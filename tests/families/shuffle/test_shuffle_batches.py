@@ -13,7 +13,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import MURS, BatchShuffler
-from mechdesign.families.shuffle.batches import dropped
+from mechdesign.families.shuffle.messages import dropped
 from mechdesign.families.shuffle.promise import Promise
 
 
@@ -45,7 +45,7 @@ def test_the_number_that_is_left_is_private_and_no_shorter_table_is(epsilon, del
 def test_what_is_released_has_the_law_of_the_table():
     """20 000 batches: a chi-square of at most 28 degrees of freedom exceeds 90 once in 1e8."""
     shuffler, source = BatchShuffler(10, "amount", 1.0, 1e-6), bit_source(3)
-    left = np.array([len(shuffler.kept(200, source)) for _ in range(20_000)])
+    left = np.array([len(shuffler.released_places(200, source)) for _ in range(20_000)])
     counts = np.bincount(200 - left, minlength=29)
     expected = np.array(shuffler.weights) / TOTAL * 20_000
     common = expected > 5
@@ -57,17 +57,17 @@ def test_everybody_is_dropped_as_often():
     shuffler, source = BatchShuffler(1, "amount", 0.5, 1e-3), bit_source(5)
     kept = np.zeros(40)
     for _ in range(4000):
-        kept[shuffler.kept(40, source)] += 1
+        kept[shuffler.released_places(40, source)] += 1
     share = kept.sum() / 40 / 4000
     assert (np.abs(kept / 4000 - share) <= 5 * math.sqrt(share * (1 - share) / 4000)).all()
 
 
 def test_a_noised_threshold_hides_the_decision_only():
     shuffler, source = BatchShuffler(100, "release", 1.0, 1e-6), bit_source(6)
-    sizes = {len(shuffler.kept(100, source)) for _ in range(200)}
+    sizes = {len(shuffler.released_places(100, source)) for _ in range(200)}
     assert sizes == {0, 100}
-    assert len(shuffler.kept(100 + 15, source)) == 115
-    assert len(shuffler.kept(100 - 15, source)) == 0
+    assert len(shuffler.released_places(100 + 15, source)) == 115
+    assert len(shuffler.released_places(100 - 15, source)) == 0
     assert "not the number" in shuffler.certificates()[0].note
 
 
@@ -157,6 +157,6 @@ def test_the_drawn_chance_is_how_often_batches_are_released(hide):
     shuffler = BatchShuffler(100, hide, 1.0, 1e-3)
     source, tries = shuffler.source(5, "release"), 2000
     for count in (98, 100, 101, 105, 107):
-        seen = np.mean([len(shuffler.kept(count, source)) > 0 for _ in range(tries)])
+        seen = np.mean([len(shuffler.released_places(count, source)) > 0 for _ in range(tries)])
         chance = shuffler.chance(count)
         assert abs(seen - chance) <= 4.5 * np.sqrt(chance * (1.0 - chance) / tries)

@@ -16,11 +16,11 @@ from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, CntSGM
-from mechdesign.families.shuffle.client import Table
+from mechdesign.families.shuffle.amplification import honest_users
+from mechdesign.families.shuffle.noise import Table
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.secure import visible_noise_delta
 from mechdesign.families.shuffle.secure_sums import WHOLE, mixing_distance, polya_table, split
-from mechdesign.families.shuffle.shuffling import honest_users
 from tests.support.protocols import law_of, made, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-6)

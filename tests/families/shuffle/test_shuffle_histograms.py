@@ -12,11 +12,11 @@ import pytest
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.draw.affine_family import AffineFamily
+from mechdesign.exact.draws import AffineFamily
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
-from mechdesign.families.shuffle.codewords import spans_all
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
+from mechdesign.families.shuffle.sketch import spans_all
 from tests.support.protocols import added, divergence, law_of, whole_laws, worst_divergence
 
 KINDS = {"hist-kr": HistKR, "solh": SOLH, "hist-dump": HistDump, "hist-mm": HistMM, "hist-flip": HistFlip}

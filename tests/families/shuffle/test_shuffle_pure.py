@@ -15,8 +15,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import CntPURE, RSumPURE
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.pure import noisy_weights
-from mechdesign.families.shuffle.sum_ratio import crowds, pure_epsilon
+from mechdesign.families.shuffle.pure import crowds, noisy_weights, pure_epsilon
 from tests.support.protocols import added, law_of, whole_laws, worst_divergence
 
 

@@ -15,7 +15,7 @@ import mechdesign as md
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError
-from mechdesign.exact.draw.affine_family import collision
+from mechdesign.exact.draws import collision
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import PUCM, HistDump, RangeTree

@@ -18,8 +18,8 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.exponential import exp_lower, exp_upper
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import DistinctParity, HistDump, UniformityDump
-from mechdesign.families.shuffle.parity import hides_parity
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
+from mechdesign.families.shuffle.secure import hides_parity
 from mechdesign.families.shuffle.secure_sums import mixing_distance, parity_distance
 from mechdesign.families.shuffle.uniformity_tests import collision_moments, found_distance
 

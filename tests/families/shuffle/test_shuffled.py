@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.base import _sum_of
+from mechdesign.collect.base import CollectingMechanism, _sum_of
 from mechdesign.collect.collecting import Settings
 from mechdesign.collect.finite import FiniteChannel
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.exact.randomness import TOTAL

@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase
-from mechdesign.families.spectrum.papers.attack import attack_errors, locate, locate_known
+from mechdesign.families.spectrum.papers.attack import attack_errors, least, locate, locate_known
 from mechdesign.families.spectrum.papers.primary import SpectrumWidening
 from mechdesign.solvers.linear import LinearProgram, solve_linear
-from mechdesign.solvers.local import least
 
 
 @pytest.mark.parametrize("seed", range(10))

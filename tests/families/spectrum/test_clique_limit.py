@@ -12,9 +12,8 @@ from scipy.optimize import linprog
 import mechdesign as md
 from benchmarks.clique_limit import POINTS, UNIT, heaviest_clique, in_conflict, least_bound, read_points
 from mechdesign.families.spectrum.channel import scattered_users
-from mechdesign.families.spectrum.clique_bound import Thresholds
+from mechdesign.families.spectrum.clique_bound import Thresholds, quick
 from mechdesign.families.spectrum.interval_bound import CuttingPlanes
-from mechdesign.families.spectrum.many_users import quick
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.values import changed
-from mechdesign.families.spectrum.partition_maps import counts, uniform
+from mechdesign.families.spectrum.partition import counts, uniform
 from mechdesign.families.spectrum.partition_methods import PartitionSearch
 from tests.support.partitions import grid, line, served_less
 

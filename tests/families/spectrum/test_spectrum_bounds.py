@@ -7,9 +7,18 @@ import numpy as np
 import pytest
 
 from mechdesign.families.spectrum.allocation import best_radii, bound_of_many, users_of_channel
-from mechdesign.families.spectrum.conflicts import Conflicts, prices_of, rows_of, static_bounds
 from mechdesign.families.spectrum.local_search import Greedy
-from mechdesign.families.spectrum.vertices import FULL, OUT, VertexSearch, best_share, resolved
+from mechdesign.families.spectrum.vertices import (
+    FULL,
+    OUT,
+    Conflicts,
+    VertexSearch,
+    best_share,
+    prices_of,
+    resolved,
+    rows_of,
+    static_bounds,
+)
 from tests.support.spectrum import brute_force, random_channel
 
 

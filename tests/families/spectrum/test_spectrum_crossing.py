@@ -7,7 +7,7 @@ import numpy as np
 import mechdesign as md
 from mechdesign.families.spectrum import local_search
 from mechdesign.families.spectrum.channel import scattered_users
-from mechdesign.families.spectrum.crowding import Crowd, RowTable, Used
+from mechdesign.families.spectrum.interval_bound import Crowd, RowTable, Used
 from mechdesign.families.spectrum.local_search import Greedy, annealed, crossed
 
 

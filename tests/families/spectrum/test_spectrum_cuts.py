@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.spectrum import many_users as many
+from mechdesign.families.spectrum import clique_bound as many
 from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
-from mechdesign.families.spectrum.crowding import Crowd
-from mechdesign.families.spectrum.interval_bound import SIMPLEX, CuttingPlanes
+from mechdesign.families.spectrum.clique_bound import bounded
+from mechdesign.families.spectrum.interval_bound import SIMPLEX, Crowd, CuttingPlanes
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel, annealed
-from mechdesign.families.spectrum.many_users import bounded
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -17,8 +17,8 @@ from mechdesign.core.errors import (
     UnknownNameError,
 )
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase
+from mechdesign.families.spectrum.queries import State
 from mechdesign.families.spectrum.registration import Registered
-from mechdesign.families.spectrum.state import State
 from mechdesign.families.spectrum.tiling import Tiling
 
 TV = {"name": "tv", "tiles": [[0, 0]], "protection": 1}

@@ -12,10 +12,9 @@ import pytest
 import mechdesign as md
 from mechdesign.families.spectrum import clique_bound as thresholds
 from mechdesign.families.spectrum.channel import scattered_users
-from mechdesign.families.spectrum.clique_bound import Cliques, Thresholds, rest_of
-from mechdesign.families.spectrum.crowding import Crowd
+from mechdesign.families.spectrum.clique_bound import Cliques, Thresholds, quick, rest_of
+from mechdesign.families.spectrum.interval_bound import Crowd
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
-from mechdesign.families.spectrum.many_users import quick
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design_information import best_effective, ordered_noise
-from mechdesign.families.survey.part_plans import wanted_spread
+from mechdesign.families.survey import design as building
+from mechdesign.families.survey.design_setting import best_effective, ordered_noise
+from mechdesign.families.survey.part_plans import request_spread
 
 LABELS = list("abcdefghijklmnop")
 
@@ -39,7 +39,7 @@ def test_a_design_takes_the_part_with_the_least_error(epsilon):
     found = md.solve(problem)
     (design,) = found.variables["designs"]
     assert [part["kind"] for part in design] == ["ordered"]
-    spread = wanted_spread(problem.asked, problem.targets[0].wanted)
+    spread = request_spread(problem.questionnaire, problem.targets[0].request)
     assert found.value == pytest.approx(1.0 + ordered_noise(8, epsilon) / spread, rel=1e-6)
     assert found.value < 1.0 / best_effective(epsilon, 8)
 
@@ -58,7 +58,7 @@ def test_the_value_is_that_of_the_integers_that_run(epsilon):
     survey = solution.mechanism()
     told = [
         sum(survey.share(number) * survey.information(wanted, number) for number in range(survey.count))
-        for wanted in survey.wanted
+        for wanted in survey.requests
     ]
     assert told == pytest.approx(
         building.target_information(problem.own_setting, solution.variables), rel=1e-8

@@ -12,7 +12,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.optimal_channel import worst_variance_of
-from mechdesign.families.survey import OrderedPart, Question, Questions, Survey, TablePart, Wanted
+from mechdesign.families.survey import OrderedPart, Question, Questions, Request, Survey, TablePart
 from mechdesign.families.survey.part_plans import expected_errors, part_information
 from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
 from mechdesign.families.workload.weights import RESERVE
@@ -61,7 +61,7 @@ def test_privacy_is_that_of_the_composition_in_integers():
 
 def test_information_is_that_of_the_exact_variance_of_the_cumulative_shares():
     part = OrderedPart(ASKED, 0, best_prefix_channel(5, 1.0))
-    wanted = Wanted("question", (0,))
+    wanted = Request("question", (0,))
     channel = part.channel.channel
     scores = np.tri(4, 5) @ part.channel.solver
     second = (scores**2 @ channel).mean(axis=1)
@@ -80,7 +80,7 @@ def test_a_survey_of_one_question_takes_the_part_with_the_least_error():
     plain = Questions([Question("health", "ordered", LABELS)])
     assert Survey.of(plain, 1.0).designs[0].parts[0].kind == "table"
     for epsilon in (1.0, 2.0, 4.0):
-        wanted = Wanted("question", (0,))
+        wanted = Request("question", (0,))
         chosen = part_information(ASKED, wanted, Survey.of(ASKED, epsilon).designs[0].parts[0])
         assert chosen >= part_information(ASKED, wanted, TablePart(ASKED, [0], best_oracle(5, epsilon)))
 
@@ -136,7 +136,7 @@ def test_designs_with_different_parts_are_combined():
     reports = mechanism.randomize(answers, rng=3)
     found = mechanism.estimate(reports).result("health").cumulative
     assert (np.abs(found.value - np.arange(1, 5) / 5) < 5.0 * found.standard_error).all()
-    each = [part_information(ASKED, Wanted("question", (0,)), part[0]) for part in parts]
+    each = [part_information(ASKED, Request("question", (0,)), part[0]) for part in parts]
     expected = math.sqrt(0.25 / (20_000 * sum(each) / 2))
     assert expected_errors(mechanism, 20_000)[0] == pytest.approx(expected)
     population = mechanism.estimate(reports, population=True).result("health").cumulative

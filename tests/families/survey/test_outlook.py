@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey.figures import GAP, shares_of
-from mechdesign.show.figure import design_figures
-from mechdesign.show.marks import Bars, Line, Polygon
+from mechdesign.families.survey.results import GAP, shares_of
+from mechdesign.show.figure import Bars, Line, Polygon, design_figures
 
 PROBLEM = md.SurveyDesign(
     questions=[

@@ -16,11 +16,11 @@ from mechdesign.families.survey import (
     NumberPart,
     Question,
     Questions,
+    Request,
     SetPart,
     Survey,
     SurveyCounts,
     TablePart,
-    Wanted,
 )
 from mechdesign.families.survey.part_plans import part_information, users_needed
 from mechdesign.families.survey.survey import best_part
@@ -33,7 +33,7 @@ ASKED = Questions(
         Question("job", labels=("a", "b", "c", "d"), skip=True),
     ]
 )
-WANTED = (Wanted("table", (0, 1)), Wanted("group means", (0, 2), 2))
+WANTED = (Request("table", (0, 1)), Request("group means", (0, 2), 2))
 
 
 def survey(epsilon: float = 4.0) -> Survey:
@@ -96,7 +96,7 @@ def test_errors_foretold_are_those_found() -> None:
         [TablePart(asked, [0, 1], SubsetSelection.of(6, 2.0, 1))],
         [SetPart(asked, [0, 1], SetResponse.of([2, 3], 2.0, ProductSet([1, 1]), tables=()))],
     ]
-    mechanism = Survey(asked, 2.0, designs, [1, 2, 2], [Wanted("table", (0, 1))])
+    mechanism = Survey(asked, 2.0, designs, [1, 2, 2], [Request("table", (0, 1))])
     rng, squares = np.random.default_rng(5), {"a": 0.0, "b": 0.0, "a x b": 0.0}
     even = {"a": np.full(2, 1 / 2), "b": np.full(3, 1 / 3), "a x b": np.full(6, 1 / 6)}
     cells = rng.integers(6, size=300 * 1000)
@@ -203,7 +203,7 @@ def test_answers_are_checked_by_question_and_row() -> None:
 
 
 def test_a_question_nobody_was_asked_has_the_whole_range() -> None:
-    mechanism = Survey(ASKED, 2.0, [[best_part(ASKED, 0, 2.0)]], wanted=WANTED)
+    mechanism = Survey(ASKED, 2.0, [[best_part(ASKED, 0, 2.0)]], requests=WANTED)
     results = mechanism.estimate(mechanism.randomize(people(200), rng=1))
     low, high = results["job"].interval()
     assert low.tolist() == [0.0] * 5
@@ -256,9 +256,9 @@ def test_users_needed_reach_the_wanted_errors() -> None:
 def test_information_is_that_of_the_exact_mechanisms() -> None:
     """A report about one yes/no question is worth tanh(epsilon/2)^2 answers in clear."""
     part = best_part(ASKED, 0, 2.0)
-    assert part_information(ASKED, Wanted("question", (0,)), part) == pytest.approx(np.tanh(1.0) ** 2 * 2)
+    assert part_information(ASKED, Request("question", (0,)), part) == pytest.approx(np.tanh(1.0) ** 2 * 2)
     number = NumberPart(ASKED, 2, DiscretePiecewise(1.0, 20, 80))
-    told = part_information(ASKED, Wanted("question", (2,)), number)
+    told = part_information(ASKED, Request("question", (2,)), number)
     assert told == pytest.approx(1 / (number.mechanism.worst_variance() / 900 + 1 / 3))
 
 

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design_bundles import best_bundles
-from mechdesign.families.survey.design_information import Ask, effective, told
+from mechdesign.families.survey import design as building
+from mechdesign.families.survey.design_bundles import Joint, best_bundles, division, read_back
 from mechdesign.families.survey.design_mixtures import generate_mixture, rotated
-from mechdesign.families.survey.design_pricing import Joint, division, read_back
-from mechdesign.families.survey.design_setting import menu_of
+from mechdesign.families.survey.design_setting import Ask, design_information, effective, menu_of
 
 
 def yes_no(count: int) -> list[dict]:
@@ -88,9 +86,9 @@ def test_a_bound_is_below_every_design_of_its_class() -> None:
             parts = zip(asked, cuts.tolist(), strict=True)
             columns.append([menu.ask(place, step) for place, step in parts if step])
         else:
-            widths = tuple(int(rng.integers(1, problem.asked[place].size)) for place in asked)
+            widths = tuple(int(rng.integers(1, problem.questionnaire[place].size)) for place in asked)
             columns.append([Ask("sets", tuple(asked), 3.0, widths)])
-    table = np.array([setting.told(column) for column in columns])
+    table = np.array([setting.information(column) for column in columns])
     for _ in range(300):
         chosen = rng.choice(len(columns), size=12, replace=False)
         information = rng.dirichlet(np.ones(12)) @ table[chosen]
@@ -101,19 +99,19 @@ def test_a_bound_is_below_every_design_of_its_class() -> None:
 def test_the_program_over_budgets_finds_what_enumeration_finds() -> None:
     problem = md.SurveyDesign(questions=sizes(2, 3, 5), epsilon=5.0)
     setting = problem.own_setting
-    menu = menu_of(problem.asked, setting.targets, 5.0, 20)
+    menu = menu_of(problem.questionnaire, setting.targets, 5.0, 20)
     prices = np.array([1.0, 2.0, 0.7])
     best, steps = division(menu, prices, [0, 1, 2])
     listed = [
-        prices @ [menu.told[0, a], menu.told[1, b], menu.told[2, 20 - a - b]]
+        prices @ [menu.information[0, a], menu.information[1, b], menu.information[2, 20 - a - b]]
         for a in range(21)
         for b in range(21 - a)
     ]
     assert best[-1] == pytest.approx(max(listed), rel=1e-14)
     taken = read_back(steps, [0, 1, 2], 20)
-    assert sum(prices[place] * menu.told[place, step] for place, step in taken.items()) == pytest.approx(
-        best[-1]
-    )
+    assert sum(
+        prices[place] * menu.information[place, step] for place, step in taken.items()
+    ) == pytest.approx(best[-1])
 
 
 def test_the_knapsack_bounds_and_finds_the_best_product_of_sets() -> None:
@@ -139,7 +137,9 @@ def test_the_knapsack_bounds_and_finds_the_best_product_of_sets() -> None:
 def test_sets_tell_what_their_reports_tell() -> None:
     """The information of a product of sets is 1 over the variance of its exact estimator at even answers."""
     problem = md.SurveyDesign(questions=sizes(3, 4), epsilon=2.0)
-    information = told(problem.asked, problem.targets, [Ask("sets", (0, 1), 2.0, (1, 2))])
+    information = design_information(
+        problem.questionnaire, problem.targets, [Ask("sets", (0, 1), 2.0, (1, 2))]
+    )
     t, k, d = 1 / 3 * 2 / 4, 4, 2
     rho = math.expm1(2.0) * t / (1 + math.expm1(2.0) * t)
     p, q = rho + (1 - rho) * d / k, rho * (d - 1) / (k - 1) + (1 - rho) * d / k
@@ -259,12 +259,12 @@ def test_the_order_in_which_designs_are_found_does_not_matter() -> None:
     setting = problem.own_setting
     mixture = generate_mixture(setting, Joint(setting).start(), Joint(setting))
     columns, shares = rotated(mixture, setting.groups)
-    found = building.variables_of(problem.asked, columns, shares.tolist(), 3.0)
+    found = building.variables_of(problem.questionnaire, columns, shares.tolist(), 3.0)
     order = np.random.default_rng(3).permutation(len(columns))
     moved = [tuple(reversed(columns[place])) for place in order]
     noisy = shares[order] * (1.0 + 1e-13 * np.arange(len(order)))
     assert len(set(found["shares"])) < len(columns)  # ties
-    assert building.variables_of(problem.asked, moved, noisy.tolist(), 3.0) == found
+    assert building.variables_of(problem.questionnaire, moved, noisy.tolist(), 3.0) == found
 
 
 MADE = """

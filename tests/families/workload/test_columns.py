@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.workload.few_types import all_sets
-from mechdesign.families.workload.pricing import DualPrices
+from mechdesign.families.workload.master import DualPrices
+from mechdesign.families.workload.query_columns import all_sets
 from mechdesign.families.workload.query_outcomes import spectral_bound
 
 STATED = [

@@ -12,10 +12,9 @@ import mechdesign as md
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.workload.event_bound import EventBound, _tops
+from mechdesign.families.workload.event_counts import EventBound, _tops
 from mechdesign.families.workload.event_decodings import PatternMaster, solved_program
-from mechdesign.families.workload.event_states import EventStates
-from mechdesign.families.workload.event_weights import EventWeights, listed_states, met
+from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states, met
 
 
 def alike(problem):

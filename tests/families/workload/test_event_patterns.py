@@ -11,7 +11,7 @@ import mechdesign as md
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, RowError
 from mechdesign.families.workload import WorkloadRelease
-from mechdesign.families.workload.event_bound import OneEventBound
+from mechdesign.families.workload.event_counts import OneEventBound
 from mechdesign.families.workload.event_release import EventRelease
 from mechdesign.families.workload.event_symmetry import balanced_sets, best_classes
 

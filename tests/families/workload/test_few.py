@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.workload.enclosure import Enclosure
 from mechdesign.families.workload.few_queries import few_queries
-from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_patterns
-from mechdesign.families.workload.workload_bound import WorkloadBound, largest_excess, patterns_from
+from mechdesign.families.workload.master import DualPrices, Reflections, cell_patterns
+from mechdesign.families.workload.workload_bound import (
+    Enclosure,
+    WorkloadBound,
+    largest_excess,
+    patterns_from,
+)
 
 
 def numbers(rng: np.random.Generator, rows: int, size: int, whole: bool):

@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.solve import find_method
-from mechdesign.families.workload.many_types import best_chances
+from mechdesign.families.workload.linear_queries_methods import best_chances
 from mechdesign.families.workload.pattern_sets import partitions_of
 from mechdesign.families.workload.simple_reports import affine_sets, best_subset_size, cell_sets, spread_of
 

@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.values import changed
 from mechdesign.families.workload import Workload
-from mechdesign.families.workload.named import NAMED
+from mechdesign.families.workload.queries import NAMED
 from mechdesign.families.workload.query_outcomes import outcome
 from mechdesign.families.workload.workload_bound import WorkloadBound
 

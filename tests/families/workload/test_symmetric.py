@@ -7,9 +7,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload.pattern_sets import Symmetric
 from mechdesign.families.workload.patterns import ChannelValue
 from mechdesign.families.workload.query_outcomes import trace_bound
-from mechdesign.families.workload.symmetric_reports import Symmetric
 
 HOURS = {"name": "cyclic-ranges", "size": 24}
 BITS = {"name": "marginals", "sizes": [2, 2, 2, 2, 2, 2], "order": 3}

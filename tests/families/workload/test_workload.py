@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.values import changed
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.workload import PatternWeights, WorkloadRelease

@@ -17,8 +17,7 @@ from mechdesign.collect.noise import noise_of
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.families.auction.horizon import AuctionHorizon, Played, play
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Reference
+from mechdesign.show.figure import Figure, Line, Panel, Reference
 
 PATIENCE = 20
 """Slots that a user loses in a row before it leaves, as for figure 5.2."""
@@ -139,18 +138,18 @@ def simulation(
     for _ in range(repetitions):
         season = replace_parameters(problem, {"users": users, "seed": int(rng.integers(2**31))})
         online = play(season, "online")
-        found = {"online_cost": float(online.costs.mean()), "online_paid": float(online.payments.mean())}
+        figures = {"online_cost": float(online.costs.mean()), "online_paid": float(online.payments.mean())}
         for policy in ("static", "forced") if problem.participation > 0 else ("static",):
             other = play(season, policy)
-            found |= {
+            figures |= {
                 f"{policy}_cost": float(other.costs.mean()),
                 f"{policy}_paid": float(other.payments.mean()),
             }
         for policy in ("online", "static"):
             stayed = play(season, policy, PATIENCE, paying=False)
-            found[f"{policy}_left"] = float(stayed.left[-1]) / users
-        found["least_share"] = float(online.selected.mean(axis=0).min())
-        runs.append(found | accuracy(season, online, rng))
+            figures[f"{policy}_left"] = float(stayed.left[-1]) / users
+        figures["least_share"] = float(online.selected.mean(axis=0).min())
+        runs.append(figures | accuracy(season, online, rng))
     return {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
 
 
@@ -163,13 +162,13 @@ def accuracy(
     """
     client, half = noise_of(noise), problem.value_range / 2.0
     instance = problem.instance
-    asked = instance.wanted
+    needs = instance.requests
     missed, allowed, slack = 0, [], []
     for slot in range(problem.slots):
         for task in range(problem.tasks):
             winners = played.selected[slot] & instance.able[slot, :, task]
             count = int(winners.sum())
-            if count < asked[slot, task]:
+            if count < needs[slot, task]:
                 continue
             alpha, delta = instance.goals[slot, task].tolist()
             values = 2.0 * rng.beta(2.0, 5.0, count) - 1.0
@@ -177,7 +176,7 @@ def accuracy(
             error = half * abs(math.fsum(reports) - math.fsum(values)) / count
             missed += error > alpha
             allowed.append(delta)
-            slack.append(count / asked[slot, task])
+            slack.append(count / needs[slot, task])
     total = len(allowed)
     return {
         "averages": float(total),

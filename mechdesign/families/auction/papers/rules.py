@@ -13,8 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechdesign.families.auction.rules import Rule
-from mechdesign.families.auction.slot_audit import Money
+from mechdesign.families.auction.rules import Money, Rule
 from mechdesign.families.auction.slot_rules import Slot
 
 MOST_USERS = 300
@@ -64,8 +63,8 @@ def selected(slot: Slot, without: int | None = None) -> list[tuple[int, tuple[bo
     return chosen
 
 
-def _gain(slot: Slot, user: int, wanted: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
-    return int((slot.able[user] & wanted).sum())
+def _gain(slot: Slot, user: int, open_tasks: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int:
+    return int((slot.able[user] & open_tasks).sum())
 
 
 def payment(slot: Slot, user: int) -> Fraction:
@@ -75,8 +74,8 @@ def payment(slot: Slot, user: int) -> Fraction:
         assert slot.reserve is not None
         return Fraction(slot.reserve)
     best = Fraction(0)
-    for other, wanted in chosen:
-        open_tasks = np.array(wanted)
+    for other, before in chosen:
+        open_tasks = np.array(before)
         part = Fraction(_gain(slot, user, open_tasks), _gain(slot, other, open_tasks))
         best = max(best, (part * slot.weights[other] + slot.offsets[user]) / slot.slope)
     return best

@@ -21,7 +21,7 @@ from mechdesign.families.contract.allocation import best_within_budget, own_cost
 from mechdesign.families.contract.menu import NOT_BUYING, ContractMenu
 from mechdesign.families.contract.payments import post_within_budget
 from mechdesign.families.contract.privacy_contract import PrivacyContract
-from mechdesign.families.contract.privacy_contract_closed_form import outcome_of, rules_of
+from mechdesign.families.contract.privacy_contract_methods import outcome_of, rules_of
 
 
 def published(problem: PrivacyContract) -> Outcome:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
-from mechdesign.exact.draw.packed import member_counts
+from mechdesign.exact.bits import member_counts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint.collection import JointCollection, coordinates, impossible, value_lower_bound
 from mechdesign.families.joint.one_hot import single_spreads

@@ -24,7 +24,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.families.joint.distribution import JointDistribution, no_penalty, outcome
 from mechdesign.families.joint.likelihood import climb, is_unique
 from mechdesign.families.joint.one_hot import SimulatedReports
-from mechdesign.solvers.elementary import nonnegative_least_squares
+from mechdesign.solvers.least_squares import nonnegative_least_squares
 
 Array = NDArray[np.float64]
 

@@ -26,7 +26,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.exact.randomness import BITS, Rng, bit_source, numpy_generator
 from mechdesign.families.location import LocationNoise, PlanarLaplace, planar_quantile
-from mechdesign.families.location.mechanism import LocationAudit, per_length, planar_epsilon
+from mechdesign.families.location.location_audit import LocationAudit, per_length
+from mechdesign.families.location.mechanism import planar_epsilon
 
 Array = NDArray[np.float64]
 

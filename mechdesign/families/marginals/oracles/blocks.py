@@ -9,12 +9,10 @@ v points b is v, and r is the size k of a block (Park, Nam, Lee 2023).
 Subset selection reports k categories (Ye, Barg 2018); Hadamard response a number whose parity with the own
 category is likelier even (Acharya et al.).
 
-Uniform subsets of a given size, many at a time: independent bits, then exact repair of the size.
-
-Bits that are 1 with the same probability each make every set of a size equally likely, whatever that
-probability is. Adding a uniform one of the members that a set lacks, or removing a uniform one of those that
-it has, keeps this so. So the sets are uniform exactly; the probability decides only how much there is to
-repair.
+**Uniform subsets of one size, many at a time**: independent bits, then exact repair of the size. Bits that
+are 1 with the same probability each make every set of a size equally likely, whatever that probability is.
+Adding a uniform one of the members that a set lacks, or removing a uniform one of those that it has, keeps
+this so. So the sets are uniform exactly; the probability decides only how much there is to repair.
 
 Categories are drawn until enough of them could be added or removed: in a round each row draws as many as it
 lacks, all rows in order, and those that could not be used are drawn again in the next round.
@@ -40,21 +38,27 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draw.compiled import compiled
-from mechdesign.exact.draw.compiled.loops import corrected, of_parity
-from mechdesign.exact.draw.draws import below, below_weight, bernoulli_words, digits, packed_subsets
-from mechdesign.exact.draw.packed import as_texts, member_counts, read_sets, set_sizes, width
+from mechdesign.exact.bits import (
+    as_texts,
+    compiled,
+    corrected,
+    member_counts,
+    of_parity,
+    read_sets,
+    set_sizes,
+    width,
+)
+from mechdesign.exact.draws import below, below_weight, bernoulli_words, digits, packed_subsets
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
 
-Codes_dense = NDArray[np.int64]
 Packed = NDArray[np.uint8]
 
 FEWEST = 64
 """Categories from which on it pays."""
 
-NANOSECONDS = 30
+MASK_NANOSECONDS = 30
 """What numpy takes for a category that is drawn for the repair, about."""
 
 
@@ -79,9 +83,7 @@ def share_of(categories: int, size: int) -> int:
     return math.floor(aim / categories * (1 << digits)) * (TOTAL >> digits)
 
 
-def dense_subsets(
-    without: Codes_dense, sizes: Codes_dense, categories: int, share: int, source: BitSource
-) -> Packed:
+def dense_subsets(without: Codes, sizes: Codes, categories: int, share: int, source: BitSource) -> Packed:
     """Return for each row a uniform subset of its size of all categories but one, as packed bits.
 
     Parameters
@@ -115,7 +117,7 @@ def dense_subsets(
     rows, lacking = _lacking(bits, np.arange(len(without)), sizes)
     while len(rows):
         candidates = below(categories, int(np.abs(lacking).sum()), source)
-        loop = compiled(corrected, NANOSECONDS * len(candidates))
+        loop = compiled(corrected, MASK_NANOSECONDS * len(candidates))
         if loop is None:
             _correct(bits, rows, lacking, without, candidates)
             rows, lacking = _lacking(bits, rows, sizes)
@@ -125,7 +127,7 @@ def dense_subsets(
     return bits
 
 
-def _lacking(bits: Packed, rows: Codes_dense, sizes: Codes_dense) -> tuple[Codes_dense, Codes_dense]:
+def _lacking(bits: Packed, rows: Codes, sizes: Codes) -> tuple[Codes, Codes]:
     """Return those of these rows whose sets have not their size, and how many members each lacks."""
     sets = bits if len(rows) == len(bits) else bits[rows]
     lacking = sizes[rows] - np.bitwise_count(sets.view(np.uint64)).sum(axis=1, dtype=np.int64)
@@ -133,9 +135,7 @@ def _lacking(bits: Packed, rows: Codes_dense, sizes: Codes_dense) -> tuple[Codes
     return rows[wrong], lacking[wrong]
 
 
-def _correct(
-    bits: Packed, rows: Codes_dense, lacking: Codes_dense, without: Codes_dense, candidates: Codes_dense
-) -> None:
+def _correct(bits: Packed, rows: Codes, lacking: Codes, without: Codes, candidates: Codes) -> None:
     """Add the candidates of each row that lacks members; remove those of each row that has too many."""
     owner = np.repeat(np.arange(len(rows)), np.abs(lacking))
     row, adds = rows[owner], lacking[owner] > 0
@@ -146,7 +146,7 @@ def _correct(
     np.bitwise_and.at(flat, place[old], ~mask[old])
 
 
-def _mask(categories: Codes_dense) -> Packed:
+def _mask(categories: Codes) -> Packed:
     """Return the bit of each category in its byte."""
     masks: Packed = np.right_shift(128, categories & 7).astype(np.uint8)
     return masks
@@ -216,11 +216,9 @@ class BlockOracle(SupportOracle):
         self._require_private()
 
     def weights(self) -> dict[str, int]:
-        """Return the weight of the blocks through the user's point."""
         return {self._weight_name: self.include}
 
     def support_shares(self) -> Shares:
-        """Return the probabilities that the own and another category are in the block."""
         return self.design.support_shares(Fraction(self.include, TOTAL))
 
     def _report_classes(self) -> tuple[ReportClass, ...]:
@@ -233,25 +231,20 @@ class NumberedBlocks(BlockOracle):
 
     @property
     def report_bits(self) -> int:
-        """The bits that number all blocks."""
         return (self.design.blocks - 1).bit_length()
 
     @property
     def _report_text(self) -> str:
-        """Content of a column of reports."""
         return f"a number from 0 to {self.design.blocks - 1}"
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return numbers of blocks, from those or from texts."""
         return Labels(self.design.blocks).encode(reports, "reports")
 
     @property
     def counters(self) -> int:
-        """One per block."""
         return self.design.blocks
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return the count of each block among the reports."""
         return np.bincount(reports, minlength=self.counters).astype(np.int64)
 
     @abstractmethod
@@ -333,21 +326,17 @@ class SubsetSelection(BlockOracle):
         )
 
     def parameters(self) -> dict[str, int]:
-        """Return k."""
         return {"size": self.size}
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of how many of ``cells`` categories are in the set."""
         return of_sets(self.support_shares()[0], self.labels.size, self.size, cells)
 
     @property
     def report_bits(self) -> int:
-        """The bits that number all sets of this size."""
         return (math.comb(self.labels.size, self.size) - 1).bit_length()
 
     @property
     def _report_text(self) -> str:
-        """Content of a column of reports."""
         digits = 2 * width(self.labels.size)
         return f"'x' and {digits} hexadecimal digits: a bit a category, {self.size} of them 1"
 
@@ -386,12 +375,10 @@ class SubsetSelection(BlockOracle):
         return sets[:, : width(self.labels.size)]
 
     def _client_steps(self) -> Steps:
-        """Return categories, k and the weight."""
         shape = {"categories": self.labels.size, "size": self.size}
         return {"step": "subset", **shape, "include": whole_hex(self.include)}
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return packed sets, from those or from texts; refuse sets of another size."""
         packed = read_sets(reports, self.labels.size)
         sizes = set_sizes(packed)
         if (sizes != self.size).any():
@@ -405,7 +392,6 @@ class SubsetSelection(BlockOracle):
         return packed
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return the number of sets that contain each category."""
         return member_counts(reports, self.labels.size)
 
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
@@ -418,7 +404,6 @@ class SubsetSelection(BlockOracle):
             )
 
     def written(self, reports: NDArray[Any]) -> Values:
-        """Return the texts of packed sets."""
         return as_texts(reports)
 
 
@@ -437,7 +422,7 @@ def subset_design(categories: int, size: int) -> BlockDesign:
 HADAMARD_BLOCK = 1 << 16
 """Reports that are drawn at a time."""
 
-BLOCKS_NANOSECONDS = 12
+PARITY_NANOSECONDS = 12
 """What numpy takes for a report, about."""
 
 
@@ -495,13 +480,12 @@ class HadamardResponse(NumberedBlocks):
         return self.include
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
-        """Return a number below K for the number of each category."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), HADAMARD_BLOCK):
             even = below_weight(self.even, len(codes[start : start + HADAMARD_BLOCK]), source)
             draws = digits(self.order.bit_length() - 1, len(even), source)
             row = codes[start : start + HADAMARD_BLOCK].astype(draws.dtype) + draws.dtype.type(1)
-            loop = compiled(of_parity, BLOCKS_NANOSECONDS * len(row))
+            loop = compiled(of_parity, PARITY_NANOSECONDS * len(row))
             if loop is None:
                 reports[start : start + HADAMARD_BLOCK] = self._with_parity(row, draws, even)
             else:
@@ -509,17 +493,16 @@ class HadamardResponse(NumberedBlocks):
         return reports
 
     @staticmethod
-    def _with_parity(row: NDArray[Any], draws: NDArray[Any], even: NDArray[np.bool_]) -> NDArray[Any]:
+    def _with_parity(row: NDArray[Any], numbers: NDArray[Any], even: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the drawn numbers, those with the lowest digit of the row flipped whose parity is wrong.
 
         Flipping that digit changes the parity: a bijection of the two halves.
         """
-        wrong = is_odd(draws & row) == even
-        reports: NDArray[Any] = draws ^ (row & -row) * wrong
+        wrong = is_odd(numbers & row) == even
+        reports: NDArray[Any] = numbers ^ (row & -row) * wrong
         return reports
 
     def _client_steps(self) -> Steps:
-        """Return the order of the matrix and the weight."""
         return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
 
     def supports(self, counts: Codes, users: int) -> Codes:

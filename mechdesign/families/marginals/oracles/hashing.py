@@ -16,8 +16,7 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
@@ -83,11 +82,9 @@ class LocalHashing(SupportOracle):
         )
 
     def weights(self) -> dict[str, int]:
-        """Return the weight of another bucket."""
         return {"other": self.other}
 
     def parameters(self) -> dict[str, int]:
-        """Return the number of buckets."""
         return {"buckets": self.family.buckets}
 
     @cached_property
@@ -97,7 +94,6 @@ class LocalHashing(SupportOracle):
         return own, alike * own + (1 - alike) * other
 
     def support_shares(self) -> Shares:
-        """Return the probabilities that the own and another category hash to the reported bucket."""
         return self._shares
 
     def _report_classes(self) -> tuple[ReportClass, ...]:
@@ -116,16 +112,13 @@ class LocalHashing(SupportOracle):
 
     @property
     def report_bits(self) -> int:
-        """The bits that number all pairs of a hash function and a bucket."""
         return (self.reports - 1).bit_length()
 
     @property
     def _report_text(self) -> str:
-        """Content of a column of reports."""
         return f"a number from 0 to {self.reports - 1}: hash function and bucket"
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
-        """Return a whole number for the number of each category."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), BLOCK):
             part = codes[start : start + BLOCK]
@@ -138,17 +131,14 @@ class LocalHashing(SupportOracle):
         return reports
 
     def _client_steps(self) -> Steps:
-        """Return the hash family and where the weights end."""
         shape = {"prime": self.family.prime, "buckets": self.family.buckets}
         ends = {"own": whole_hex(self.own - self.other), "other": whole_hex(self.other)}
         return {"step": "hash", **shape, **ends}
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return integers, from those or from texts; refuse what no hash function gives."""
         return Labels(self.reports).encode(reports, "reports")
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return the number of reports that each category fits; the server's whole work, in blocks."""
         if self.reports + self.family.seeds * self.labels.size <= 4 * len(reports):  # each report many times
             times = np.bincount(reports, minlength=self.reports).reshape(-1, self.family.buckets)
             return self.family.supports_of_counts(times, self.labels.size)

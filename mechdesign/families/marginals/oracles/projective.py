@@ -21,8 +21,7 @@ from mechdesign.collect.codec import Codes
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draw.affine_family import prime_from
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import below, prime_from
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.oracles.blocks import BlockDesign, NumberedBlocks
 
@@ -216,11 +215,9 @@ class ProjectiveGeometry(NumberedBlocks):
         )
 
     def parameters(self) -> dict[str, int]:
-        """Return the number of elements of the field."""
         return {"field": self.space.field}
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
-        """Return the number of a hyperplane for the number of each category."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), BLOCK):
             part = codes[start : start + BLOCK]
@@ -248,12 +245,10 @@ class ProjectiveGeometry(NumberedBlocks):
         return space.numbers_of(planes)
 
     def _client_steps(self) -> Steps:
-        """Return the space and the weight."""
         space = {"field": self.space.field, "digits": self.space.digits}
         return {"step": "hyperplane", **space, "include": whole_hex(self.include)}
 
     def supports(self, counts: Codes, users: int) -> Codes:
-        """Return the number of reported hyperplanes through each point."""
         return self.space.covered(counts, self.labels.size)
 
 

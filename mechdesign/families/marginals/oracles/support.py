@@ -29,10 +29,10 @@ from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source
 
 
@@ -49,8 +49,8 @@ class SupportEstimator:
 
     Examples
     --------
-    >>> found = SupportEstimator(Fraction(3, 4), Fraction(1, 4)).estimate(np.array([50, 30]), 80, ("a", "b"))
-    >>> found.value
+    >>> estimator = SupportEstimator(Fraction(3, 4), Fraction(1, 4))
+    >>> estimator.estimate(np.array([50, 30]), 80, ("a", "b")).value
     array([0.75, 0.25])
     """
 
@@ -166,18 +166,15 @@ class SupportOracle(Oracle):
 
     @property
     def counters(self) -> int:
-        """Number of counters that the server keeps."""
         return self.labels.size
 
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError for counters that the reports of ``users`` users cannot give; see SupportCounts."""
 
     def written(self, reports: NDArray[Any]) -> Values:
-        """Return reports as they stand in a table."""
         return reports
 
     def explained(self) -> tuple[str, ...]:
-        """Return an explanation of the randomizer, with the rate at which a report fits the answer."""
         own, other = (round(1000 * share) for share in self.support_shares())
         return (
             f"One of {self.labels.size} possible answers is replaced by a report, drawn at random; the "
@@ -190,7 +187,6 @@ class SupportOracle(Oracle):
     # Server
 
     def aggregator(self) -> SupportCounts:
-        """Return an empty counter of support; counters of many servers can be merged."""
         return SupportCounts(self)
 
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
@@ -218,14 +214,13 @@ class SupportOracle(Oracle):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``, the latter on request on the simplex as well."""
         names = self.labels.shown()
         known = f"0 to {len(names) - 1}" if self.labels.names is None else ", ".join(names[:6])
         more = ", ..." if self.labels.names is not None and len(names) > 6 else ""
         takes = Column("answer", f"one of {known}{more}", any_name=True)
-        quantity = "the frequencies of the answers"
+        content = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self._report_text, self._client, (ANYWAY,), quantity
+            self, takes, self._report_text, self._client, (ANYWAY,), content
         )
         return randomize, with_simplex(estimate)
 
@@ -235,11 +230,9 @@ class SupportOracle(Oracle):
     # Certificates and file
 
     def audit(self) -> ClassAudit:
-        """Return the exact privacy audit of the weights that are drawn by."""
         return audit_classes(self._report_classes(), self.epsilon, pairs_of_classes(self.labels.size))
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of the sum of the weights."""
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
 
     def _figures(self) -> str:
@@ -252,7 +245,6 @@ class SupportOracle(Oracle):
         return {}
 
     def content(self) -> dict[str, Any]:
-        """Return categories, promise, labels, parameters and weights as plain values."""
         return {
             "epsilon": self.epsilon,
             "categories": self.labels.size,
@@ -264,7 +256,6 @@ class SupportOracle(Oracle):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
-        fields = {name: value for name, value in content.items() if name != "total"}
-        return cls(**fields)
+        arguments = {name: value for name, value in content.items() if name != "total"}
+        return cls(**arguments)

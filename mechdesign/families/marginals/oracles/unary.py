@@ -16,10 +16,17 @@ from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, 
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.exact.draw.compiled import compiled
-from mechdesign.exact.draw.compiled.loops import own_bits
-from mechdesign.exact.draw.draws import bernoulli_words
-from mechdesign.exact.draw.packed import Packed, as_texts, member_counts, padding, read_sets, width
+from mechdesign.exact.bits import (
+    Packed,
+    as_texts,
+    compiled,
+    member_counts,
+    own_bits,
+    padding,
+    read_sets,
+    width,
+)
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
@@ -83,11 +90,9 @@ class UnaryEncoding(SupportOracle):
         return cls(categories, privacy_epsilon(epsilon), TOTAL - add, add, labels)
 
     def weights(self) -> dict[str, int]:
-        """Return the two weights."""
         return {"keep": self.keep, "add": self.add}
 
     def support_shares(self) -> Shares:
-        """Return keep / 2**62 and add / 2**62."""
         return Fraction(self.keep, TOTAL), Fraction(self.add, TOTAL)
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
@@ -109,12 +114,10 @@ class UnaryEncoding(SupportOracle):
 
     @property
     def report_bits(self) -> int:
-        """One bit per category."""
         return self.labels.size
 
     @property
     def _report_text(self) -> str:
-        """Content of a column of reports."""
         return f"'x' and {2 * width(self.labels.size)} hexadecimal digits: a bit a category"
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
@@ -145,18 +148,14 @@ class UnaryEncoding(SupportOracle):
         return packed
 
     def _client_steps(self) -> Steps:
-        """Return the two weights."""
         weights = {name: whole_hex(number) for name, number in self.weights().items()}
         return {"step": "bits", "size": self.labels.size, **weights}
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return packed bits, from those or from texts; every pattern of bits is possible."""
         return read_sets(reports, self.labels.size)
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return the number of reports with each bit."""
         return member_counts(reports, self.labels.size)
 
     def written(self, reports: NDArray[Any]) -> Values:
-        """Return the texts of packed bits."""
         return as_texts(reports)

@@ -120,7 +120,7 @@ def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any
     ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are order x
     NE for views of 3 attributes, (3.6), where there is an order; ``least_noise_step`` is the least ratio of
     one of them to that of one attribute less. ``sampling_error`` is m / n, ``kept_cells`` the number of cells
-    of all views. ``predicted_error`` is the expected squared error of each wanted marginal, in the problem's
+    of all views. ``predicted_error`` is the expected squared error of each target, in the problem's
     order, summed over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are
     over those that a view contains, ``gain_over_even`` is the mean error with an even split over that with
     the shares. All are left out where the marginals are too many, or no view has as many attributes as they
@@ -129,7 +129,7 @@ def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any
     those of its effects that a view has, once views are consistent and before cells are made at least 0. For
     a method that collects otherwise there are ``groups`` and its errors alone.
     """
-    if rival_candidates.is_rival(solution.variables):
+    if "rival" in solution.variables:
         return _of_rival(problem, solution)
     count = int(solution.variables["count"])
     figures: dict[str, Any] = {
@@ -181,12 +181,12 @@ def _effects_error(problem: MarginalViews, solution: Solution[Any], order: int) 
 def _of_rival(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any]:
     """Return the errors of another way to collect."""
     errors = rival_candidates.errors(problem, solution.variables["rival"])
-    found, weights = np.array(list(errors.values())), np.array(list(problem.wanted.values()))
+    values, weights = np.array(list(errors.values())), np.array(list(problem.targets.values()))
     return {
         "groups": int(solution.variables["count"]),
-        "predicted_error": found.tolist(),
-        "mean_error": float(found @ weights / weights.sum()),
-        "worst_error": float(found.max()),
+        "predicted_error": values.tolist(),
+        "mean_error": float(values @ weights / weights.sum()),
+        "worst_error": float(values.max()),
     }
 
 
@@ -238,17 +238,19 @@ def simulation(
     the nearest tables, ``uni`` equal cells. A method that cannot handle the sizes is left out.
     """
     codes = shoppers(problem.sizes, users, rng)
-    wanted = list(problem.wanted) if problem.order is None else _some(problem, rng)
-    truth = {one: true_marginal(codes, problem.sizes, one) for one in wanted}
+    targets = list(problem.targets) if problem.order is None else _some(problem, rng)
+    truth = {one: true_marginal(codes, problem.sizes, one) for one in targets}
     methods = {**_views(problem, solution), **_rivals(problem, users)}
     errors_of: dict[str, list[float]] = {}
     for _ in range(repetitions):
         for name, collect in methods.items():
             answer = collect(codes, rng)
-            tables = {one: answer(one) for one in wanted}
+            tables = {one: answer(one) for one in targets}
             _add(errors_of, name, tables, truth)
             if name not in ("views", "uni"):
-                _add(errors_of, f"{name}_nearest", {one: nearest_table(tables[one]) for one in wanted}, truth)
+                _add(
+                    errors_of, f"{name}_nearest", {one: nearest_table(tables[one]) for one in targets}, truth
+                )
     return {name: float(np.mean(errors)) for name, errors in errors_of.items()}
 
 
@@ -263,13 +265,13 @@ def _some(problem: MarginalViews, rng: np.random.Generator) -> list[tuple[int, .
 
 
 def _add(
-    found: dict[str, list[float]],
+    means: dict[str, list[float]],
     name: str,
     tables: dict[tuple[int, ...], Table],
     truth: dict[tuple[int, ...], Table],
 ) -> None:
     errors = [float(((tables[one] - truth[one]) ** 2).sum()) for one in truth]
-    found.setdefault(name, []).append(float(np.mean(errors)))
+    means.setdefault(name, []).append(float(np.mean(errors)))
 
 
 def _views(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Callable[[Any, Any], Answer]]:
@@ -279,7 +281,7 @@ def _views(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Callabl
 
     def collect(codes: Any, rng: Any) -> Answer:
         answers = release.estimate(release.randomize(codes, rng=rng, anyway=True))
-        return lambda wanted: answers.marginal(wanted).value
+        return lambda attributes: answers.marginal(attributes).value
 
     return {"views": collect}
 

@@ -144,9 +144,9 @@ def coefficients(case: RivalCase, literal: bool = False) -> float:
     if case.users < count:
         return math.inf
     gain = CellOracle.response(2, case.epsilon).gain
-    asked = 1 << (case.bits * case.order)
-    noise = (asked if literal else asked - 1) * (1.0 - gain**2) / gain**2 * count / case.users
-    return (noise + (asked - 1) * _sampling(case, count)) * case.cells / asked**2
+    number = 1 << (case.bits * case.order)
+    noise = (number if literal else number - 1) * (1.0 - gain**2) / gain**2 * count / case.users
+    return (noise + (number - 1) * _sampling(case, count)) * case.cells / number**2
 
 
 def shared_budget(case: RivalCase) -> float:
@@ -205,14 +205,9 @@ def rival_quantities(case: RivalCase) -> dict[str, float | int]:
 SCOPE = "collects otherwise than by views, which the bounds are for"
 
 
-def is_rival(variables: Mapping[str, Any]) -> bool:
-    """Whether a candidate collects otherwise than by views."""
-    return "rival" in variables
-
-
 def rival_of(problem: MarginalViews, name: str) -> Rival:
-    """Return the rival for the problem's attributes; of BE the views are the bits of the wanted marginals."""
-    order = max(map(len, problem.wanted))
+    """Return the rival for the problem's attributes; of BE the views are the bits of the targets."""
+    order = max(map(len, problem.targets))
     views = list(_encoded(problem)) if name == BinaryEncoded.name else None
     return rival_by_name(name, problem.sizes, problem.epsilon, order, views)
 
@@ -221,7 +216,7 @@ def _encoded(problem: MarginalViews) -> dict[View, float]:
     """Return the requested marginals of bits with their weights."""
     encoding = BinaryEncoding(problem.sizes)
     weights: dict[View, float] = {}
-    for one, weight in problem.wanted.items():
+    for one, weight in problem.targets.items():
         places = encoding.places_of(one)
         weights[places] = weights.get(places, 0.0) + weight
     return weights
@@ -236,12 +231,12 @@ def errors(problem: MarginalViews, name: str) -> dict[View, float]:
         terms = terms_of(bits, encoded, list(encoded), problem.epsilon, "thesis")
         shares = np.full(len(encoded), 1.0 / len(encoded))
         by_bits = dict(zip(encoded, (terms.errors(shares) / problem.users).tolist(), strict=True))
-        return {one: by_bits[rival.encoding.places_of(one)] for one in problem.wanted}
+        return {one: by_bits[rival.encoding.places_of(one)] for one in problem.targets}
     collection = collection_of(rival)
     even: Any = np.full(collection.group_count, problem.users / collection.group_count)
     by_sizes: dict[tuple[int, ...], float] = {}
     result = {}
-    for one in problem.wanted:
+    for one in problem.targets:
         kind = tuple(sorted(problem.sizes[attribute] for attribute in one))
         if kind not in by_sizes:
             by_sizes[kind] = collection.rival.error_of_groups(one, even)
@@ -257,16 +252,16 @@ def value(problem: MarginalViews, name: str) -> float:
     """
     values = np.array(list(errors(problem, name).values()))
     if name != BinaryEncoded.name:
-        cells = np.array([problem.cells(one) for one in problem.wanted])
+        cells = np.array([problem.cells(one) for one in problem.targets])
         values = values + (1.0 - 1.0 / cells) / problem.users
-    weights = np.array(list(problem.wanted.values()))
+    weights = np.array(list(problem.targets.values()))
     weights = weights / weights.sum()
     return float(weights @ values if problem.criterion == "mean" else (weights * values).max() * len(values))
 
 
 def residuals(problem: MarginalViews, variables: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers of requested marginals without an answer and of superfluous groups."""
-    unanswered = sum(len(one) > variables["order"] for one in problem.wanted)
+    unanswered = sum(len(one) > variables["order"] for one in problem.targets)
     return {
         "unanswered": float(unanswered),
         "groups_too_many": float(max(0, variables["count"] - problem.users)),

@@ -29,14 +29,13 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, CountedTable, CrossTables, FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure
@@ -148,15 +147,14 @@ class SetEstimate(CrossTables):
         return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables of the single attributes as plain values."""
         return {"users": self.users, **super().as_json()}
 
 
-def _over(table: Codes, axes: Sequence[int], target: Sequence[int]) -> Codes:
-    """Return the table over some of its attributes, in the wanted order."""
-    dropped = tuple(axis for axis, place in enumerate(axes) if place not in target)
-    remaining = [place for place in axes if place in target]
-    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in target])
+def _over(table: Codes, axes: Sequence[int], places: Sequence[int]) -> Codes:
+    """Return the table over some of its attributes, in the requested order."""
+    dropped = tuple(axis for axis, place in enumerate(axes) if place not in places)
+    remaining = [place for place in axes if place in places]
+    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in places])
     return turned
 
 
@@ -219,7 +217,7 @@ REPORT = "report"
 class SetTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
-    found: tuple[SetTable, ...]
+    tables: tuple[SetTable, ...]
 
 
 def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:

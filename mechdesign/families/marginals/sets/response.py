@@ -26,11 +26,11 @@ from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, Recipe, Steps, plain_report, rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
-from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
+from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.marginals.sets.estimates import (
@@ -56,7 +56,7 @@ MOST_BITS = 1 << 16
 """Longer reports are refused."""
 
 MOST_COUNTERS, MOST_BY_DEFAULT = 1 << 22, 1 << 14
-"""Counters of a server at most, and where nobody says which tables are wanted."""
+"""Counters of a server at most, and where nobody says which tables are requested."""
 
 LARGEST_TABLE = 6
 """Attributes of a table at most: a score has one value for each pattern of matches."""
@@ -216,12 +216,10 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         return sets_steps(self.law, self.include, self.attributes.sizes if self.joined else None)
 
     def recipe(self) -> Recipe:
-        """Return how a client draws the set of one user's values."""
         column = marked("report", self.survey_digest)
         return Recipe(self.attributes.choices(), (column,), self._client_steps(), False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return one report as a text, from the bits of a source."""
         return plain_report(as_texts(self.draw(self.attributes.encode([answer]), source)))
 
     def read(self, reports: Any) -> Packed:
@@ -233,7 +231,6 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     # Server
 
     def aggregator(self) -> SetCounts:
-        """Return an empty counter; those of many servers can be merged."""
         return SetCounts(self)
 
     def score(self, places: View) -> TableScore:
@@ -360,7 +357,6 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         return audit_classes(self.law.classes(self.include), self.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of the sum of the weights."""
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
 
     def _figures(self) -> str:
@@ -372,7 +368,6 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         )
 
     def content(self) -> dict[str, Any]:
-        """Return attributes, promise, shape, weight and counted tables as plain values."""
         return {
             "attributes": self.attributes.as_json(),
             "epsilon": self.epsilon,
@@ -384,7 +379,6 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
         return cls(

@@ -29,7 +29,7 @@ from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.oracle import draw_moments, mixed, one_more
 from mechdesign.core.errors import RowError
-from mechdesign.exact.draw.packed import Packed, member_counts
+from mechdesign.exact.bits import Packed, member_counts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals.sets.shapes import Factor, Pattern, SetLaw
 
@@ -159,7 +159,6 @@ class ProductScore(TableScore):
         }
 
     def moments(self, pattern: Pattern) -> Moments:
-        """Return the moments of the score for users who agree with the cell in these attributes."""
         chances = {
             matched: self.share * self._held[matched] + (1 - self.share) * self._even[matched]
             for matched in self.patterns
@@ -228,7 +227,6 @@ class CellScore(TableScore):
         return Fraction(self.width, self.size) - self.gain / self.size
 
     def moments(self, pattern: Pattern) -> Moments:
-        """Return the moments of the score for users in the cell, or outside."""
         own, rest, width = self.other + self.gain, self.size - 1, self.width
         if pattern[0]:
             law = mixed(
@@ -287,8 +285,8 @@ class CountedParts(Sealed):
         self.starts: tuple[int, ...] = (0, *accumulate(sizes))
         self.bits: int = self.starts[-1]
         single = {(place,) for place in range(len(sizes))}
-        parts = single | {part for table in tables for part in parts_of(table) if part}
-        self.parts: tuple[View, ...] = tuple(sorted(parts, key=lambda part: (len(part), part)))
+        all_parts = single | {part for table in tables for part in parts_of(table) if part}
+        self.parts: tuple[View, ...] = tuple(sorted(all_parts, key=lambda part: (len(part), part)))
         cells = [self.cells(part) for part in self.parts]
         ends = np.cumsum(cells).tolist()
         self.places = {

@@ -1,4 +1,4 @@
-"""Which sets of answers a report can name, and with which chances: integers, exactly.
+"""Sets of answers that a report can name, their chances as integers, and the exact drawing of sets.
 
 An answer is one value of each of several attributes. A shape sorts the attributes into *factors*, each with a
 number of values k and a width w, the number of them that a report names. A report is one subset of each
@@ -11,7 +11,7 @@ N_in hold an answer, whichever it is, a set that holds it has the chance R / (T 
 any other one (T - R) / (T N). So all reports have one of two chances for every answer, and the ratio of these
 two is the whole story of the privacy: 1 + R N / ((T - R) N_in).
 
-Drawing of sets: exactly with the probabilities that are audited, for all users of a block at once.
+Sets are drawn exactly with the probabilities that are audited, for all users of a block at once.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draw.draws import below, draw_subsets
-from mechdesign.exact.draw.packed import width as bytes_of
+from mechdesign.exact.bits import width as bytes_of
+from mechdesign.exact.draws import below, draw_subsets
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
@@ -97,19 +97,15 @@ class ProductSet(SetShape):
     widths: Sequence[int] = value_field(_fixed)
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
-        """Return every attribute by itself."""
         return tuple((place,) for place in range(attributes.count))
 
     def factors(self, attributes: Attributes) -> tuple[Factor, ...]:
-        """Return one factor an attribute."""
         return _singles(attributes, self.widths)
 
     def least(self, attributes: Attributes) -> int:
-        """Return the number of attributes: all have to match."""
         return attributes.count
 
     def as_json(self) -> dict[str, Any]:
-        """Return kind and widths."""
         return {"kind": self.kind, "widths": [int(width) for width in self.widths]}
 
 
@@ -135,19 +131,15 @@ class MatchSet(SetShape):
     matches: int
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
-        """Return every attribute by itself."""
         return tuple((place,) for place in range(attributes.count))
 
     def factors(self, attributes: Attributes) -> tuple[Factor, ...]:
-        """Return one factor an attribute."""
         return _singles(attributes, self.widths)
 
     def least(self, attributes: Attributes) -> int:
-        """Return the least number of attributes that must match."""
         return integer("matches", self.matches, 1, attributes.count)
 
     def as_json(self) -> dict[str, Any]:
-        """Return kind, widths and matches."""
         widths = [int(width) for width in self.widths]
         return {"kind": self.kind, "widths": widths, "matches": int(self.matches)}
 
@@ -171,22 +163,18 @@ class CellSet(SetShape):
     width: int
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
-        """Return all attributes together."""
         return (tuple(range(attributes.count)),)
 
     def factors(self, attributes: Attributes) -> tuple[Factor, ...]:
-        """Return the table as the only factor."""
         cells = attributes.cells(range(attributes.count))
         if cells > MOST_CELLS:
             raise ParameterError("sets", f"a table of {cells} cells", f"give at most {MOST_CELLS}")
         return ((cells, integer("width", self.width, 1, cells - 1)),)
 
     def least(self, attributes: Attributes) -> int:
-        """Return 1: the cell has to be in the set."""
         return 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return kind and width."""
         return {"kind": self.kind, "width": int(self.width)}
 
 

@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
-from mechdesign.families.shuffle.amplification import ShuffleAmplification, outcome, theorem_method
+from mechdesign.families.shuffle.amplification import (
+    ShuffleAmplification,
+    outcome,
+    proven_delta,
+    theorem_method,
+)
 from mechdesign.families.shuffle.enumeration import exact_delta, why_not_exact
 from mechdesign.families.shuffle.judge import attacked, least_epsilon
-from mechdesign.families.shuffle.shuffling import proven_delta
 from mechdesign.families.shuffle.theorems import Answer, Theorem, TheoremSetting
 
 

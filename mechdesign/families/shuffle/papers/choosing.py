@@ -18,8 +18,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Method
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import fitted, most_bits
-from mechdesign.families.shuffle.choosing import Choosing, protocol_method
+from mechdesign.families.shuffle.choosing import Choosing, fitted, most_bits, protocol_method
 from mechdesign.families.shuffle.range_tree import most_parts
 from mechdesign.families.shuffle.uniformity_tests import found_distance
 
@@ -95,7 +94,7 @@ def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
     One with the constants of its paper is compared with such ones, and with those that have no other noise;
     one with exact noise is compared with all.
     """
-    requested = {kind.name: kind for kind in problem.asked}
+    requested = {kind.name: kind for kind in problem.requested_kinds}
     printed = {name for name in requested if f"{name}-published" in {kind.name for kind in problem.kinds}}
     candidates = {}
     for kind in problem.kinds:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from mechdesign.core.solution import Solution
+from mechdesign.families.shuffle.amplification import proven_delta
 from mechdesign.families.shuffle.judge import attacked
 from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget, theorem_method
 from mechdesign.families.shuffle.papers.amplification import THEOREM_2
-from mechdesign.families.shuffle.shuffling import proven_delta
 from mechdesign.families.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, TheoremSetting
 
 METHODS = (

@@ -21,10 +21,10 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome
-from mechdesign.families.spectrum.channel_patterns import allocation_from_patterns
+from mechdesign.families.spectrum.channel_methods import allocation_from_patterns
 from mechdesign.families.spectrum.channel_program import Array, Channel
 from mechdesign.families.spectrum.papers.secondary import FIXED_PRIMARY, FIXED_SECONDARY
-from mechdesign.solvers.local import local_maximum
+from mechdesign.solvers.descent import local_maximum
 
 NODES = 20_000
 """Of the search for the best radii."""

@@ -27,7 +27,7 @@ from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.spectrum.papers.attack import attack_errors
 from mechdesign.families.spectrum.papers.secondary import FIXED_PRIMARY, FIXED_SECONDARY
 from mechdesign.families.spectrum.primary import SpectrumPrimary, best_mean, infeasible
-from mechdesign.solvers.polynomial import roots
+from mechdesign.solvers.roots import roots
 
 
 def run(problem: SpectrumPrimary) -> Outcome:

@@ -32,7 +32,7 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up, log_ratio
 from mechdesign.families.marginals.sets.products import share_in
-from mechdesign.families.survey import limit_subsets as mixtures
+from mechdesign.families.survey import limit_methods as mixtures
 from mechdesign.families.survey.limit import SurveyLimit
 from mechdesign.families.survey.limit_bounds import bounds_of
 
@@ -213,9 +213,9 @@ class ByFakeData:
     def value(self) -> float:
         """Return the published error in the problem's units."""
         errors = self.collection.errors()
-        total = sum(self.problem.wanted.values())
+        total = sum(self.problem.table_weights.values())
         result = 0.0
-        for table, weight in self.problem.wanted.items():
+        for table, weight in self.problem.table_weights.items():
             size = self.problem.sizes[table[0]]
             unit = size / (size - 1) if self.problem.measure == "relative" else 1.0
             result += weight / total * unit * errors[table[0]]
@@ -223,14 +223,14 @@ class ByFakeData:
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return whether any two users are as hard to tell apart as promised."""
-        found = self.collection
+        collection = self.collection
         figures = {
-            "epsilon": found.epsilon,
-            "true_epsilon": found.true_epsilon,
-            "one_attribute": found.one_changed,
+            "epsilon": collection.epsilon,
+            "true_epsilon": collection.true_epsilon,
+            "one_attribute": collection.one_changed,
         }
         note = "one_attribute is the true epsilon of users who differ in one attribute only"
-        return (Certificate("privacy", found.is_private, True, figures, found.witness(), note),)
+        return (Certificate("privacy", collection.is_private, True, figures, collection.witness(), note),)
 
 
 def otherwise(problem: SurveyLimit, variables: Mapping[str, Any]) -> ByFakeData:
@@ -259,7 +259,7 @@ def quantities(problem: SurveyLimit, solution: Solution[Any]) -> dict[str, Any]:
     values: dict[str, Any] = {"columns": len(solution.variables["sets"])}
     named = {"even_split": _even_split(problem, epsilon / count)}
     if effects.singles:
-        bounds = list(bounds_of(effects, epsilon, problem.told(solution.variables)).values())
+        bounds = list(bounds_of(effects, epsilon, problem.information(solution.variables)).values())
         values |= {"information_bound": bounds[0], "entropy_bound": bounds[1]}
         if len(effects.members) == 1 and problem.measure == "relative":
             values |= {"total_share": count / solution.value, "most_share": count / max(bounds)}

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.cross_table import CrossTable, CrossTables
+from mechdesign.collect.estimate import CrossTable, CrossTables
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import json_object, listed, table
 from mechdesign.core.validation import in_range
@@ -25,8 +25,7 @@ from mechdesign.families.marginals.papers.rivals.base import (
 )
 from mechdesign.families.marginals.papers.rivals.encoded import DecodedMarginals
 from mechdesign.families.marginals.papers.rivals.expectation import ProductReports
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import MOST_PANELS, together
 
 SHOWN = 60
@@ -99,8 +98,8 @@ class RivalEstimate(CrossTable):
             rows.append([*names, f"{flat[cell]:.5f}"])
         more = f"\n... and {len(flat) - SHOWN} more cells (--json prints all)" if len(flat) > SHOWN else ""
         notes = "".join(f"\nnote: {note}" for note in self.notes)
-        said = f"predicted standard error of a cell {self.standard_error:.2g}"
-        return f"{self.users} reports; {said}\n{table([*self.attributes, 'estimate'], rows)}{more}{notes}"
+        error = f"predicted standard error of a cell {self.standard_error:.2g}"
+        return f"{self.users} reports; {error}\n{table([*self.attributes, 'estimate'], rows)}{more}{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -131,7 +130,7 @@ class RivalMarginals(CrossTables):
     group_users : (G,) int array
         How many users each group has.
     population : bool
-        Whether the users are a draw from the population that is wanted.
+        Whether the users are a draw from the population of interest.
     """
 
     listed: ClassVar[str] = "marginals"
@@ -147,12 +146,12 @@ class RivalMarginals(CrossTables):
         """Number of users who reported."""
         return int(self.group_users.sum())
 
-    def marginal(self, wanted: Sequence[Any], raw: bool = False) -> RivalEstimate:
+    def marginal(self, attributes: Sequence[Any], raw: bool = False) -> RivalEstimate:
         """Return the marginal over attributes given by name or number, in this order.
 
         Parameters
         ----------
-        wanted : sequence of str or int
+        attributes : sequence of str or int
         raw : bool
             Whether to give the unbiased estimate, whose cells need not be shares.
 
@@ -165,9 +164,9 @@ class RivalMarginals(CrossTables):
         DataError
             When nobody reported what is needed.
         """
-        places = self.attributes.positions(wanted)
-        found, notes = self._table(tuple(sorted(places)), raw)
-        turned = np.transpose(found, np.argsort(np.argsort(places)))
+        places = self.attributes.positions(attributes)
+        value, notes = self._table(tuple(sorted(places)), raw)
+        turned = np.transpose(value, np.argsort(np.argsort(places)))
         text, labels = self.attributes.shown(), self.attributes.labels
         return RivalEstimate(
             tuple(text[place] for place in places),
@@ -197,9 +196,9 @@ class RivalMarginals(CrossTables):
 
     def standard_error_of(self, places: Sequence[int]) -> float:
         """Return the root mean squared error of a cell of the unbiased estimate."""
-        wanted = tuple(sorted(places))
-        cells = self.rival.setting.cells(wanted)
-        total = self.rival.error_of_groups(wanted, self.group_users)
+        view = tuple(sorted(places))
+        cells = self.rival.setting.cells(view)
+        total = self.rival.error_of_groups(view, self.group_users)
         if self.population:  # who is among the users: at most that of even shares
             total += (1.0 - 1.0 / cells) / self.users
         return float((total / cells) ** 0.5)
@@ -239,5 +238,4 @@ class RivalMarginals(CrossTables):
         return f"RivalMarginals({self.users} reports, {self.attributes!r})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return each attribute by itself as plain values."""
         return json_object({"users": self.users, **super().as_json()})

@@ -122,11 +122,13 @@ class CellOracle:
         """
         users = int(people.sum())
         if self.is_unary:
-            kept = generator.binomial(people, self.own)
-            added: Codes = kept + generator.binomial(users - people, self.other)
+            own = generator.binomial(people, self.own)
+            added: Codes = own + generator.binomial(users - people, self.other)
             return added
-        told = generator.binomial(people, self.gain)  # with p - q the truth, else a uniform cell
-        guessed: Codes = told + generator.multinomial(users - told.sum(), np.full(self.cells, 1 / self.cells))
+        truths = generator.binomial(people, self.gain)  # with p - q the truth, else a uniform cell
+        guessed: Codes = truths + generator.multinomial(
+            users - truths.sum(), np.full(self.cells, 1 / self.cells)
+        )
         return guessed
 
     def estimate(self, counts: Codes, users: int) -> Array:
@@ -147,14 +149,14 @@ class CellOracle:
         >>> bool(abs(oracle.summed_variance(8) / exact - 1) < 1e-12)  # 2^d Var_0 of (3.1), and 1
         True
         """
-        wanted = self.cells if cells is None else cells
+        count = self.cells if cells is None else cells
         own, other = self.shares
         if self.is_unary:
             spread = own * (1 - own) + (self.cells - 1) * other * (1 - other)
         else:
-            merged = self.cells // wanted
+            merged = self.cells // count
             high, low = own + (merged - 1) * other, merged * other
-            spread = high * (1 - high) + (wanted - 1) * low * (1 - low)
+            spread = high * (1 - high) + (count - 1) * low * (1 - low)
         return float(spread / (own - other) ** 2)
 
 
@@ -267,7 +269,7 @@ class RivalSetting:
         """Return the number of cells of a table."""
         return math.prod(self.sizes[attribute] for attribute in attributes)
 
-    def wanted(self, attributes: Sequence[int], most: int | None = None) -> tuple[int, ...]:
+    def places(self, attributes: Sequence[int], most: int | None = None) -> tuple[int, ...]:
         """Return the attributes of a marginal, increasing and at most ``most``, or raise ParameterError."""
         limit = self.attributes - 1
         read = tuple(integer(f"attributes[{i}]", item, 0, limit) for i, item in enumerate(attributes))
@@ -405,14 +407,14 @@ def extreme_marginals(sizes: Sequence[int], order: int) -> list[tuple[int, ...]]
     """
     places = {size: [place for place, own in enumerate(sizes) if own == size] for size in sorted(set(sizes))}
 
-    def chosen(left: list[int], wanted: int) -> Iterator[dict[int, int]]:
+    def chosen(left: list[int], number: int) -> Iterator[dict[int, int]]:
         if not left:
-            if wanted == 0:
+            if number == 0:
                 yield {}
             return
         size, *rest = left
-        for many in range(min(wanted, available[size]), -1, -1):
-            for other in chosen(rest, wanted - many):
+        for many in range(min(number, available[size]), -1, -1):
+            for other in chosen(rest, number - many):
                 yield {size: many, **other}
 
     available = Counter(sizes)

@@ -49,14 +49,14 @@ class NoisyViews:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the marginal of maximum entropy."""
-        wanted = self.setting.wanted(attributes)
-        return maximum_entropy(wanted, self.views, self.consistent, self.setting.sizes)
+        places = self.setting.places(attributes)
+        return maximum_entropy(places, self.views, self.consistent, self.setting.sizes)
 
     def unbiased(self, attributes: Sequence[int]) -> Array:
         """Return the plain sum of the first view that contains the attributes."""
-        wanted = self.setting.wanted(attributes)
-        place = next(place for place, view in enumerate(self.views) if set(wanted) <= set(view))
-        others = tuple(axis for axis, item in enumerate(self.views[place]) if item not in wanted)
+        places = self.setting.places(attributes)
+        place = next(place for place, view in enumerate(self.views) if set(places) <= set(view))
+        others = tuple(axis for axis, item in enumerate(self.views[place]) if item not in places)
         summed: Array = self.tables[place].sum(axis=others)
         return summed
 
@@ -93,7 +93,6 @@ class PriView(Rival):
         super().__init__(sizes, epsilon, order)
 
     def why_not(self) -> str | None:
-        """Return why the views are too large, or None."""
         cells = sum(self.setting.cells(view) for view in self.views)
         if cells <= MOST_CELLS:
             return None
@@ -120,13 +119,12 @@ class PriView(Rival):
         return tuple(table + generator.laplace(0.0, self.scale / len(people), table.shape) for table in true)
 
     def estimate(self, reports: Sequence[Array]) -> NoisyViews:
-        """Return the answers."""
         return NoisyViews(self.setting, self.views, tuple(np.asarray(table) for table in reports))
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error of the sum of a view; infinite for a marginal in no view."""
-        wanted = self.setting.wanted(attributes)
-        view = next((view for view in self.views if set(wanted) <= set(view)), None)
+        places = self.setting.places(attributes)
+        view = next((view for view in self.views if set(places) <= set(view)), None)
         if view is None:
             return math.inf
         return 2.0 * self.setting.cells(view) * (self.scale / user_count(users)) ** 2

@@ -33,8 +33,7 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.cross_table import AskedTables
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
 from mechdesign.collect.server import CellCounts, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, RowError
@@ -216,7 +215,6 @@ class RivalCounts(Server["MarginalRival"]):
         self.add(array[GROUP], array[REPORT])
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Count the reports of a table with columns of groups and of reports."""
         collect([source], lambda table: with_reports(table, GROUP, settings, self.mechanism), self.add)
 
     def add(self, groups: Any, reports: Any) -> None:
@@ -224,7 +222,9 @@ class RivalCounts(Server["MarginalRival"]):
         collection = self.mechanism.collection
         numbers = Labels(collection.group_count).encode(groups, "reports: group")
         if isinstance(collection, ProductCollection):
-            self._add_rows(collection.read(reports))
+            rows, counts = np.unique(collection.read(reports), axis=0, return_counts=True)
+            for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+                self.rows[tuple(row)] = self.rows.get(tuple(row), 0) + count
             return
         order = np.argsort(numbers, kind="stable")
         there, starts = np.unique(numbers[order], return_index=True)
@@ -239,11 +239,6 @@ class RivalCounts(Server["MarginalRival"]):
                 where, row = f"{error.where}: group {group}", int(rows[error.row])
                 raise error.changed(where=where, row=row) from None
         self._add_groups(fresh)
-
-    def _add_rows(self, codes: Codes) -> None:
-        found, counts = np.unique(codes, axis=0, return_counts=True)
-        for row, count in zip(found.tolist(), counts.tolist(), strict=True):
-            self.rows[tuple(row)] = self.rows.get(tuple(row), 0) + count
 
     def _add_groups(self, fresh: Mapping[int, GroupCounts]) -> None:
         for group, counter in fresh.items():
@@ -314,7 +309,7 @@ class RivalTables(AskedTables):
 
     listed: ClassVar[str] = "marginals"
 
-    found: tuple[RivalEstimate, ...]
+    tables: tuple[RivalEstimate, ...]
 
 
 def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
@@ -355,6 +350,6 @@ def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: S
 
 
 def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
-    wanted = asked_attributes(settings["marginal"], mechanism.attributes)
-    found = estimated(mechanism, sources, settings)
-    return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))
+    targets = asked_attributes(settings["marginal"], mechanism.attributes)
+    marginals = estimated(mechanism, sources, settings)
+    return RivalTables(tuple(marginals.marginal(places, raw=bool(settings["raw"])) for places in targets))

@@ -211,8 +211,8 @@ def non_negative(
 
     Examples
     --------
-    >>> found = non_negative([(0, 1)], [[[0.75, 0.5], [0.0, -0.25]]], [2, 2])
-    >>> found.tables[0].round(6) + 0.0
+    >>> tables = non_negative([(0, 1)], [[[0.75, 0.5], [0.0, -0.25]]], [2, 2])
+    >>> tables.tables[0].round(6) + 0.0
     array([[0.625, 0.375],
            [0.   , 0.   ]])
     """

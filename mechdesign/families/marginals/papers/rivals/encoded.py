@@ -101,8 +101,8 @@ class DecodedMarginals:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the marginal: of its bits, without the cells that no value has, as shares again."""
-        wanted = self.setting.wanted(attributes)
-        cells = 1 << sum(self.encoding.bits[attribute] for attribute in wanted)
+        places = self.setting.places(attributes)
+        cells = 1 << sum(self.encoding.bits[attribute] for attribute in places)
         if cells > MOST_CELLS:
             raise ParameterError(
                 "attributes",
@@ -110,8 +110,8 @@ class DecodedMarginals:
                 f"at most {spaced(MOST_CELLS)} are reconstructed: name fewer attributes, or release them "
                 "unencoded",
             )
-        table = self.released.marginal(self.encoding.places_of(wanted)).value
-        return nearest_table(self.encoding.decode(table, wanted))
+        table = self.released.marginal(self.encoding.places_of(places)).value
+        return nearest_table(self.encoding.decode(table, places))
 
 
 class BinaryEncoded(Rival):
@@ -153,7 +153,6 @@ class BinaryEncoded(Rival):
         return BinaryEncoding(self.setting.sizes)
 
     def why_not(self) -> str | None:
-        """Return why a requested marginal of bits would be too large, or None."""
         cells = 1 << sum(sorted(self.encoding.bits)[-self.setting.order :])
         if cells <= MOST_CELLS:
             return None
@@ -164,11 +163,9 @@ class BinaryEncoded(Rival):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of the release of bits."""
         return self.views_of_bits.certificates()
 
     def using(self, oracles: Iterable[CellOracle]) -> Self:
-        """Return the same with these oracles, from a file, for the views with their numbers of cells."""
         rival = super().using(oracles)
         by_cells = {cells: oracle.mechanism for cells, oracle in rival._oracles.items()}
         release = self.views_of_bits
@@ -206,19 +203,17 @@ class BinaryEncoded(Rival):
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
         """Return the predicted squared error of the marginal of bits, of the noise alone, at even data."""
-        wanted = self.encoding.places_of(self.setting.wanted(attributes))
+        bits = self.encoding.places_of(self.setting.places(attributes))
         release = self.views_of_bits
         variances = [effect_variance(oracle) for oracle in release.oracles]
         precision = [people / variance for people, variance in zip(users.tolist(), variances, strict=True)]
-        return float(effect_errors(wanted, release.views, release.attributes.sizes, precision))
+        return float(effect_errors(bits, release.views, release.attributes.sizes, precision))
 
     def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report a person, about a view of bits."""
         bits = self.encoding.encode(self.setting.people(codes))
         return self.views_of_bits.randomize(bits, rng=rng)
 
     def estimate(self, reports: NDArray[Any]) -> DecodedMarginals:
-        """Return the answers."""
         return DecodedMarginals(self.setting, self.encoding, self.views_of_bits.estimate(reports))
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:

@@ -1,6 +1,6 @@
 """Marginals that no view contains: the table of maximum entropy with the marginals that the views have.
 
-The views that meet the wanted attributes give marginals on their common sets; only the maximal ones matter.
+Views that meet the requested attributes give marginals on their common sets; only the maximal ones matter.
 Newton's method on the dual computes it, and proportional fitting where that would need too much memory.
 
 Maximise H(p) subject to A p = b, with A p the coefficients of p in the effects that the marginals determine
@@ -56,7 +56,7 @@ STALLED = 20
 
 
 def largest_miss(table: Array, targets: Sequence[Target]) -> float:
-    """Return the largest difference between the table's marginals and the wanted ones."""
+    """Return the largest difference between the table's marginals and the requested ones."""
     return max((float(np.abs(_marginal(table, axes) - goal).max()) for axes, goal in targets), default=0.0)
 
 
@@ -92,9 +92,9 @@ def fitted(shape: Sequence[int], targets: Sequence[Target], most: int = ROUNDS) 
         rounds, gap = rounds + 1, 0.0
         for axes, goal in targets:
             shared = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
-            now, wanted = _marginal(table, axes).reshape(shared), goal.reshape(shared)
-            gap = max(gap, float(np.abs(now - wanted).max()))
-            table = table * np.divide(wanted, now, out=np.zeros(shared), where=now > 0.0)
+            now, aim = _marginal(table, axes).reshape(shared), goal.reshape(shared)
+            gap = max(gap, float(np.abs(now - aim).max()))
+            table = table * np.divide(aim, now, out=np.zeros(shared), where=now > 0.0)
         if gap <= CLOSE:
             break
         stalled = 0 if gap < 0.99 * best else stalled + 1
@@ -116,9 +116,9 @@ def newton(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]
     """
     rows, goal = _equations(shape, targets)
     live = np.ones(tuple(shape), dtype=bool)
-    for axes, wanted in targets:
+    for axes, aim in targets:
         shared = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
-        live &= wanted.reshape(shared) > 0.0
+        live &= aim.reshape(shared) > 0.0
     used = live.ravel() if live.any() else np.ones(live.size, dtype=bool)
     rows, steps = rows[:, used], 0
     point, shares = np.zeros(len(goal)), np.full(int(used.sum()), 1.0 / int(used.sum()))
@@ -148,11 +148,11 @@ def _equations(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, 
     bases = [helmert(size) for size in shape]
     rows, goals = [], []
     for effect in _effects([axes for axes, _ in targets]):
-        axes, wanted = next((axes, goal) for axes, goal in targets if set(effect) <= set(axes))
+        axes, table = next((axes, goal) for axes, goal in targets if set(effect) <= set(axes))
         rows.append(_block(shape, bases, effect, tuple(range(len(shape)))))
         inside = _block(shape, bases, effect, axes)
         outside = math.prod(size for axis, size in enumerate(shape) if axis not in axes)
-        goals.append(inside @ wanted.ravel() / outside**0.5)
+        goals.append(inside @ table.ravel() / outside**0.5)
     if not rows:
         return np.zeros((0, math.prod(shape))), np.zeros(0)
     return np.concatenate(rows), np.concatenate(goals)
@@ -188,13 +188,13 @@ def _solve(rows: Array, goal: Array, start: Array, price: float) -> tuple[Array,
         gain, length = float((slope * move).sum()), 1.0
         while length > 1e-9:
             tried = point + length * move
-            dual, made = _dual(rows, goal, tried, price)
+            dual, law = _dual(rows, goal, tried, price)
             if dual <= value + 1e-4 * length * gain + ROUNDING:
                 break
             length /= 2.0
         else:
             return point, shares, step
-        point, value, shares = tried, dual, made
+        point, value, shares = tried, dual, law
     return point, shares, STEPS
 
 
@@ -218,7 +218,7 @@ class Reconstruction:
     Attributes
     ----------
     table : array
-        Over the wanted attributes in their order; non-negative, with sum 1.
+        Over the requested attributes in their order; non-negative, with sum 1.
     residual : float
         The largest difference between its marginals and those it was to have.
     rounds : int
@@ -233,13 +233,13 @@ class Reconstruction:
 
 
 def maximum_entropy(
-    wanted: Sequence[int],
+    attributes: Sequence[int],
     views: Sequence[Sequence[int]],
     tables: Sequence[NDArray[np.floating]],
     sizes: Sequence[int],
     most_cells: int = MOST_CELLS,
 ) -> Array:
-    """Return the table of maximum entropy over the wanted attributes; see :func:`reconstruct`.
+    """Return the table of maximum entropy over the requested attributes; see :func:`reconstruct`.
 
     Examples
     --------
@@ -247,22 +247,22 @@ def maximum_entropy(
     array([[0.125, 0.375],
            [0.125, 0.375]])
     """
-    return reconstruct(wanted, views, tables, sizes, most_cells).table
+    return reconstruct(attributes, views, tables, sizes, most_cells).table
 
 
 def reconstruct(
-    wanted: Sequence[int],
+    attributes: Sequence[int],
     views: Sequence[Sequence[int]],
     tables: Sequence[NDArray[np.floating]],
     sizes: Sequence[int],
     most_cells: int = MOST_CELLS,
     method: str | None = None,
 ) -> Reconstruction:
-    """Return the table of maximum entropy over the wanted attributes, with what it misses of its marginals.
+    """Return the table of maximum entropy over the attributes, with what it misses of its marginals.
 
     Parameters
     ----------
-    wanted : sequence of int
+    attributes : sequence of int
         Different numbers of attributes, in any order.
     views : sequence of tuple of int
         Increasing numbers of attributes.
@@ -287,11 +287,11 @@ def reconstruct(
     for number, table in enumerate(flat):
         if (table < 0.0).any() or table.sum() <= 0.0:
             raise ParameterError("tables", f"table {number} is negative somewhere, or 0 everywhere")
-    return reconstruct_checked(wanted, named, flat, sizes, most_cells, method)
+    return reconstruct_checked(attributes, named, flat, sizes, most_cells, method)
 
 
 def reconstruct_checked(
-    wanted: Sequence[int],
+    attributes: Sequence[int],
     views: Sequence[View],
     tables: Sequence[Array],
     sizes: Sequence[int],
@@ -299,7 +299,7 @@ def reconstruct_checked(
     method: str | None = None,
 ) -> Reconstruction:
     """Do the same with views and tables that are known to be right."""
-    order = tuple(sorted(require_cells(wanted, sizes, most_cells)))
+    order = tuple(sorted(require_cells(attributes, sizes, most_cells)))
     shape = tuple(sizes[attribute] for attribute in order)
     targets: list[Target] = []
     constraints = constraints_of(order, views)
@@ -309,7 +309,7 @@ def reconstruct_checked(
         axes = tuple(order.index(attribute) for attribute in common)
         targets.append((axes, marginal / marginal.sum()))
     table, miss, rounds = _solved(shape, targets, method)
-    back = tuple(order.index(attribute) for attribute in wanted)
+    back = tuple(order.index(attribute) for attribute in attributes)
     return Reconstruction(table.transpose(back), miss, rounds, tuple(common for common, _ in constraints))
 
 
@@ -330,15 +330,15 @@ def _solved(shape: View, targets: Sequence[Target], method: str | None) -> tuple
     return (other, nearer, rounds + steps) if nearer <= miss else (table, miss, rounds + steps)
 
 
-def constraints_of(wanted: View, views: Sequence[View]) -> list[tuple[View, int]]:
-    """Return the maximal sets that views share with the wanted attributes, and a view that has each.
+def constraints_of(attributes: View, views: Sequence[View]) -> list[tuple[View, int]]:
+    """Return the maximal sets that views share with the requested attributes, and a view that has each.
 
     Examples
     --------
     >>> constraints_of((0, 1, 2), [(0, 1, 5), (1, 2), (2, 7)])
     [((0, 1), 0), ((1, 2), 1)]
     """
-    inside = frozenset(wanted)
+    inside = frozenset(attributes)
     sources: dict[frozenset[int], int] = {}
     for number, view in enumerate(views):
         sources.setdefault(inside.intersection(view), number)

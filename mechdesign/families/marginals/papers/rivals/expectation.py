@@ -114,15 +114,15 @@ class ProductReports:
         return lambda table: (matrix @ table.ravel()).reshape(shape)
 
     def _reported(self, attributes: Sequence[int]) -> Array:
-        wanted = self.setting.wanted(attributes)
-        cells = self.setting.cells(wanted)
+        places = self.setting.places(attributes)
+        cells = self.setting.cells(places)
         if cells > MOST_CELLS:
             raise ParameterError(
                 "attributes",
                 f"a table of {spaced(cells)} cells, {gibibytes(cells)}",
                 f"at most {spaced(MOST_CELLS)} are held: name fewer attributes",
             )
-        return true_marginal(self.reports, self.setting.sizes, wanted)
+        return true_marginal(self.reports, self.setting.sizes, places)
 
     def _through(self, table: Array, attributes: Sequence[int]) -> Array:
         """Return the distribution of a table's reports, an attribute at a time."""
@@ -151,7 +151,6 @@ class ExpectationMaximization(Rival):
     name: ClassVar[str] = "EM"
 
     def why_not(self) -> str | None:
-        """Return why the shares of the budget are too small, or None."""
         if self.share < 2.0**-30:
             return f"epsilon / {self.setting.attributes} is below {2.0**-30:.3g}; give a larger epsilon"
         return None
@@ -190,7 +189,6 @@ class ExpectationMaximization(Rival):
         return np.column_stack(columns)
 
     def estimate(self, reports: Codes) -> ProductReports:
-        """Return the data that any marginal is estimated from."""
         return ProductReports(self.setting, self.oracles, self.setting.people(reports))
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
@@ -198,7 +196,6 @@ class ExpectationMaximization(Rival):
         return self.predicted_error(attributes, int(users.sum()), table)
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
-        """Return the expected squared error of the unbiased estimate, the same for all data."""
-        wanted = self.setting.wanted(attributes)
-        factors = [1.0 + self.oracles[attribute].summed_variance() for attribute in wanted]
+        places = self.setting.places(attributes)
+        factors = [1.0 + self.oracles[attribute].summed_variance() for attribute in places]
         return (math.prod(factors) - 1.0) / user_count(users)

@@ -59,17 +59,19 @@ class Coefficients:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the marginal table, whose cells sum to 1 where sizes are powers of two."""
-        wanted = self.setting.wanted(attributes, self.setting.order)
-        places = self.encoding.places_of(wanted)
+        attribute_places = self.setting.places(attributes, self.setting.order)
+        places = self.encoding.places_of(attribute_places)
         needed = submasks(places, sum(self.encoding.bits))
-        asked = needed if self.masks[0] == 0 else needed[1:]
+        masks = needed if self.masks[0] == 0 else needed[1:]
         values = np.ones(len(needed))
-        values[len(needed) - len(asked) :] = self.values[np.searchsorted(self.masks, asked)]
+        values[len(needed) - len(masks) :] = self.values[np.searchsorted(self.masks, masks)]
         if np.isnan(values).any():
             raise DataError(
-                "FT", f"no user reported a coefficient of attributes {list(wanted)}", "collect from more"
+                "FT",
+                f"no user reported a coefficient of attributes {list(attribute_places)}",
+                "collect from more",
             )
-        return self.encoding.decode(transform(values) / len(needed), wanted)
+        return self.encoding.decode(transform(values) / len(needed), attribute_places)
 
 
 class FourierCoefficients(Rival):
@@ -129,7 +131,6 @@ class FourierCoefficients(Rival):
         return sum(elementary(others, order) for order in range(1, self.setting.order + 1))
 
     def why_not(self) -> str | None:
-        """Return why there would be too many coefficients, or None."""
         total = sum(self.encoding.bits)
         if total <= MOST_BITS and self.count <= MOST_COEFFICIENTS:
             return None
@@ -165,7 +166,6 @@ class FourierCoefficients(Rival):
         return self.oracle_for(2)
 
     def make_oracle(self, cells: int) -> CellOracle:
-        """Return randomized response."""
         return CellOracle.response(cells, self.setting.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
@@ -205,14 +205,12 @@ class FourierCoefficients(Rival):
         return Coefficients(self.setting, self.encoding, self.masks, values)
 
     def randomize(self, codes: Any, rng: Rng = None) -> SignReports:
-        """Return the reports of all people, in their order."""
         people = self.setting.people(codes)
         groups = np.repeat(np.arange(self.count), self.group_users(len(people)))
-        asked = numpy_generator(rng, "groups").permutation(groups)
-        return SignReports(asked, self.oracle.draw(self.cells_of(people, asked), bit_source(rng)))
+        assignment = numpy_generator(rng, "groups").permutation(groups)
+        return SignReports(assignment, self.oracle.draw(self.cells_of(people, assignment), bit_source(rng)))
 
     def estimate(self, reports: SignReports) -> Coefficients:
-        """Return the unbiased estimates of all coefficients."""
         users = np.bincount(reports.coefficients, minlength=self.count)
         odd = np.bincount(reports.coefficients, weights=reports.odd, minlength=self.count)
         if (users == 0).any():
@@ -232,24 +230,24 @@ class FourierCoefficients(Rival):
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
         """Return the expected squared error of a marginal, given how many users each coefficient has."""
-        wanted = self.setting.wanted(attributes, self.setting.order)
+        view = self.setting.places(attributes, self.setting.order)
         n = int(users.sum())
-        needed = submasks(self.encoding.places_of(wanted), sum(self.encoding.bits))
-        asked = needed if self.literal else needed[1:]
-        people = users[np.searchsorted(self.masks, asked)]
+        needed = submasks(self.encoding.places_of(view), sum(self.encoding.bits))
+        masks = needed if self.literal else needed[1:]
+        people = users[np.searchsorted(self.masks, masks)]
         if (people == 0).any():
             return math.inf
         gain = self.oracle.gain
         noise = (1.0 - gain**2) / (gain**2 * people)
-        spread = np.ones(len(needed)) if table is None else 1.0 - self._true(table, wanted) ** 2
+        spread = np.ones(len(needed)) if table is None else 1.0 - self._true(table, view) ** 2
         if self.literal:
             spread[0] = 0.0
-        sampling = spread[-len(asked) :] * [sampled(n, group) for group in people.tolist()]
-        return float((noise + sampling).sum()) * self.setting.cells(wanted) / len(needed) ** 2
+        sampling = spread[-len(masks) :] * [sampled(n, group) for group in people.tolist()]
+        return float((noise + sampling).sum()) * self.setting.cells(view) / len(needed) ** 2
 
-    def _true(self, table: Array, wanted: Sequence[int]) -> Array:
+    def _true(self, table: Array, view: Sequence[int]) -> Array:
         """Return the people's coefficients from their table."""
-        padded = np.zeros([1 << self.encoding.bits[attribute] for attribute in wanted])
+        padded = np.zeros([1 << self.encoding.bits[attribute] for attribute in view])
         padded[tuple(slice(0, size) for size in table.shape)] = table
         return transform(padded.ravel())
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed
-from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
@@ -19,12 +18,11 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.core.values import USERS, Forecast, changed, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.marginals.oracles import UnaryEncoding
@@ -140,19 +138,16 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
 
     @cached_property
     def _prospect(self) -> Forecast:
-        """The forecast for the planned users."""
         return self.forecast(USERS if self.users is None else self.users)
 
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
         return rival_operations(self)
 
     # Server
 
     def aggregator(self) -> RivalCounts:
-        """Return empty counters; those of many servers can be merged."""
         return RivalCounts(self)
 
     def answered(self, answers: Learned, group_users: Codes, population: bool) -> RivalMarginals:
@@ -179,7 +174,6 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
     # Certificates and file
 
     def audit(self) -> RivalAudit:
-        """Return the exact audit of all that a user reports."""
         privacy = [item for item in self.rival.certificates() if item.property == "privacy"]
         worst = max(privacy, key=lambda item: (not item.holds, float(item.figures["true_epsilon"])))
         if worst.proof is None:
@@ -188,7 +182,6 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         return RivalAudit(proof, worst.witness, worst)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificate of privacy of all that a user reports."""
         return (self.audit().certificate(),)
 
     def _figures(self) -> str:
@@ -211,7 +204,6 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         return [by_cells[cells] for cells in sorted(by_cells)]
 
     def content(self) -> dict[str, Any]:
-        """Return the rival's name and setting, and each distinct oracle once."""
         views = self.rival.views_of_bits.views if isinstance(self.rival, BinaryEncoded) else None
         return {
             "rival": self.rival.name,
@@ -225,7 +217,6 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing every oracle again."""
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
         attributes = Attributes(**named)
         epsilon, order = privacy_epsilon(content["epsilon"]), integer("order", content["order"], 1)
@@ -245,7 +236,6 @@ class RivalAudit(PrivacyFinding):
     worst: Certificate
 
     def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
         return changed(self.worst, holds=self.holds, proof=self.proof)
 
 

@@ -41,7 +41,7 @@ class UniformTables:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return equal cells, one axis an attribute."""
-        shape = [self.setting.sizes[attribute] for attribute in self.setting.wanted(attributes)]
+        shape = [self.setting.sizes[attribute] for attribute in self.setting.places(attributes)]
         return np.full(shape, 1.0 / np.prod(shape))
 
 
@@ -58,7 +58,6 @@ class UniformAnswer(Rival):
     name: ClassVar[str] = "Uni"
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return that nothing is reported."""
         figures = {"epsilon": self.setting.epsilon, "true_epsilon": 0.0}
         return (Certificate("privacy", True, True, figures, note="nothing is reported"),)
 
@@ -67,12 +66,11 @@ class UniformAnswer(Rival):
         self.setting.people(codes)
 
     def estimate(self, reports: None) -> UniformTables:
-        """Return equal cells."""
         return UniformTables(self.setting)
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the squared distance of the people's table; without it the largest possible one."""
-        cells = self.setting.cells(self.setting.wanted(attributes))
+        cells = self.setting.cells(self.setting.places(attributes))
         squares = 1.0 if table is None else float((table**2).sum())
         return round(squares - 1.0 / cells, 15)
 
@@ -93,7 +91,7 @@ class FullTable:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the sums over all other attributes."""
-        places = self.setting.wanted(attributes)
+        places = self.setting.places(attributes)
         others = tuple(axis for axis in range(self.setting.attributes) if axis not in places)
         summed: Array = self.table.sum(axis=others)
         return summed
@@ -119,7 +117,6 @@ class FullContingency(Rival):
     name: ClassVar[str] = "FC"
 
     def why_not(self) -> str | None:
-        """Return why the table would be too large, or None."""
         cells = math.prod(self.setting.sizes)
         if cells <= MOST_JOINT_CELLS:
             return None
@@ -134,7 +131,6 @@ class FullContingency(Rival):
         return self.oracle_for(math.prod(self.setting.sizes))
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificate of a report."""
         return (self.oracle.certificate(),)
 
     @property
@@ -162,11 +158,9 @@ class FullContingency(Rival):
         return cell_numbers(self.setting.people(codes), self.setting.sizes, range(self.setting.attributes))
 
     def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report a person, about the user's cell."""
         return self.oracle.draw(self._cells(codes), bit_source(rng))
 
     def estimate(self, reports: NDArray[Any]) -> FullTable:
-        """Return the estimated table."""
         return self._answer(self.oracle.count(reports), len(reports))
 
     def release(self, codes: Any, rng: Rng = None) -> FullTable:
@@ -190,7 +184,7 @@ class FullContingency(Rival):
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error, which is the same whatever the people's table is."""
-        cells = self.setting.cells(self.setting.wanted(attributes))
+        cells = self.setting.cells(self.setting.places(attributes))
         return self.oracle.summed_variance(cells) / user_count(users)
 
 
@@ -213,23 +207,21 @@ class AllTables:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the marginal from all tables that have its attributes, weighted by their users."""
-        wanted = self.setting.wanted(attributes, self.setting.order)
-        total, people = np.zeros([self.setting.sizes[item] for item in wanted]), 0
-        holders = self._holders(wanted)
+        places = self.setting.places(attributes, self.setting.order)
+        total, people = np.zeros([self.setting.sizes[item] for item in places]), 0
+        if len(places) == self.setting.order:
+            holders = [places] if places in self.tables else []
+        else:
+            holders = [holder for holder in self.tables if set(places) <= set(holder)]
         if not holders:
             raise DataError(
-                "AM", f"no user reported a table with attributes {list(wanted)}", "collect from more"
+                "AM", f"no user reported a table with attributes {list(places)}", "collect from more"
             )
         for holder in holders:
-            others = tuple(axis for axis, item in enumerate(holder) if item not in wanted)
+            others = tuple(axis for axis, item in enumerate(holder) if item not in places)
             total += self.users[holder] * self.tables[holder].sum(axis=others)
             people += self.users[holder]
         return total / people
-
-    def _holders(self, wanted: Attributes) -> list[Attributes]:
-        if len(wanted) == self.setting.order:
-            return [wanted] if wanted in self.tables else []
-        return [holder for holder in self.tables if set(wanted) <= set(holder)]
 
 
 class AllMarginals(Rival):
@@ -250,7 +242,6 @@ class AllMarginals(Rival):
     name: ClassVar[str] = "AM"
 
     def why_not(self) -> str | None:
-        """Return why there would be too many tables, or None."""
         d, k = self.setting.attributes, self.setting.order
         count = math.comb(d, k)
         cells = elementary(self.setting.sizes, k)
@@ -274,7 +265,6 @@ class AllMarginals(Rival):
         return {cells: self.oracle_for(cells) for cells in sorted(sizes)}
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificate of a report about a table of each size."""
         return tuple(oracle.certificate() for oracle in self.oracles.values())
 
     def oracle_of(self, group: Attributes) -> CellOracle:
@@ -295,8 +285,8 @@ class AllMarginals(Rival):
         cells = np.zeros(len(codes), dtype=np.int64)
         attributes, sizes = np.array(self.groups)[groups], np.array(self.setting.sizes)
         for place in range(self.setting.order):
-            asked = attributes[:, place]
-            cells = cells * sizes[asked] + codes[np.arange(len(codes)), asked]
+            attribute = attributes[:, place]
+            cells = cells * sizes[attribute] + codes[np.arange(len(codes)), attribute]
         return cells
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> AllTables:
@@ -329,13 +319,11 @@ class AllMarginals(Rival):
         return [cell_numbers(people[rows], self.setting.sizes, group) for group, rows in parts]
 
     def randomize(self, codes: Any, rng: Rng = None) -> list[NDArray[Any]]:
-        """Return the reports of each group."""
         cells, source = self._cells(codes, rng), bit_source(rng)
         pairs = zip(self.groups, cells, strict=True)
         return [self.oracle_of(group).draw(numbers, source) for group, numbers in pairs]
 
     def estimate(self, reports: Sequence[NDArray[Any]]) -> AllTables:
-        """Return the estimated tables."""
         pairs = zip(self.groups, reports, strict=True)
         return self._answer(
             [self.oracle_of(group).count(part) for group, part in pairs], [len(part) for part in reports]
@@ -363,28 +351,28 @@ class AllMarginals(Rival):
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
         """Return the expected squared error of a marginal, given how many users each group has."""
-        wanted = self.setting.wanted(attributes, self.setting.order)
-        n, cells = int(users.sum()), self.setting.cells(wanted)
-        asked, noise = 0, 0.0
+        places = self.setting.places(attributes, self.setting.order)
+        n, cells = int(users.sum()), self.setting.cells(places)
+        respondents, noise = 0, 0.0
         for group, people in zip(self.groups, users.tolist(), strict=True):
-            if set(wanted) <= set(group):
-                asked += people
+            if set(places) <= set(group):
+                respondents += people
                 noise += people * self.oracle_of(group).summed_variance(cells)
         spread = 1.0 - (1.0 / cells if table is None else float((table**2).sum()))
-        if not asked:
+        if not respondents:
             return math.inf
-        return noise / asked**2 + spread * sampled(n, asked)
+        return noise / respondents**2 + spread * sampled(n, respondents)
 
 
-def sampled(users: int, asked: int) -> float:
-    """Return the variance of the share among ``asked`` of all users, over that of one user.
+def sampled(users: int, respondents: int) -> float:
+    """Return the variance of the share among ``respondents`` of all users, over that of one user.
 
     Examples
     --------
     >>> sampled(100, 1), sampled(100, 100)
     (1.0, 0.0)
     """
-    return (users - asked) / (asked * (users - 1)) if users > 1 else 0.0
+    return (users - respondents) / (respondents * (users - 1)) if users > 1 else 0.0
 
 
 def elementary(sizes: Sequence[int], order: int) -> int:

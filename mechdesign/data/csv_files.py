@@ -1,0 +1,404 @@
+"""CSV files in blocks, by pyarrow or by Python's own module; and texts that a spreadsheet takes for formulas.
+
+A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or the full-width forms of these,
+and whatever it skips before them) when somebody opens the file: a name that a user chose could read other
+cells, or start programs. Such a text is written with an apostrophe before it, and reading takes one away
+again. Numbers are not texts of this kind, ``-3.5`` stays as it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.errors import DataError, unread
+from mechdesign.core.tables import Coded, Values
+from mechdesign.core.text import counted
+from mechdesign.data.arrow import numbers_of
+from mechdesign.data.formats import HEAD, require_one_header, require_text
+from mechdesign.data.intake import Mask, texts
+from mechdesign.data.reading import FileTable, Raw, require_short
+
+MARK = "'"
+"""What is written before such a text."""
+SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
+STARTS = "\t\r\n"
+"""Characters that spreadsheets skip: a text that begins so is marked in any case."""
+QUOTES = "'\"`\u00b4\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\uff02\uff07"
+NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
+)
+SUSPECT = re.compile(f"[{re.escape(SIGNS + STARTS)}]")
+SPLIT = re.compile(r"([;,\t\r\n|])")
+"""What separates cells in one country or another, whatever the quotes."""
+
+
+def is_formula(text: str) -> bool:
+    r"""Whether a spreadsheet might take a cell of this text for a formula.
+
+    Examples
+    --------
+    >>> [is_formula(text) for text in ("=1+1", "+49 30", "@ann", " -a", '"=1', "\t1", "\uff1d1")]
+    [True, True, True, True, True, True, True]
+    >>> [is_formula(text) for text in ("-3.5", "+4e-7", "-", "a=1", "", "-inf")]
+    [False, False, False, False, False, False]
+    """
+    if text[:1].isalnum() or NUMBER.fullmatch(text):
+        return False
+    if text.lstrip(QUOTES)[:1] in tuple(STARTS):
+        return True
+    core = next((place for place, letter in enumerate(text) if not _is_skipped(letter)), len(text))
+    return text[core : core + 1] in tuple(SIGNS) and text[core + 1 :].strip() != ""
+
+
+def _is_skipped(letter: str) -> bool:
+    """Whether it is a quote, white space, or a character without a width."""
+    return letter in QUOTES or letter.isspace() or unicodedata.category(letter) in ("Cc", "Cf", "Mn", "Me")
+
+
+def escaped_formula(text: str) -> str:
+    """Return the text as it is written to a CSV file.
+
+    A mark stands at the beginning, and behind each separator that another spreadsheet's settings split at.
+
+    Examples
+    --------
+    >>> escaped_formula("=1+1"), escaped_formula("-3.5"), escaped_formula("'=1+1"), escaped_formula("a;=1+1")
+    ("'=1+1", '-3.5', "''=1+1", "a;'=1+1")
+    """
+    if not SUSPECT.search(text):
+        return text
+    parts = SPLIT.split(text)  # every second one is a separator
+    parts[2::2] = [MARK + part if is_formula(part) else part for part in parts[2::2]]
+    written = "".join(parts)
+    return MARK + written if is_formula(written) else written
+
+
+def unescaped_formula(text: str) -> str:
+    """Return the text that was written as this one: the inverse of :func:`escaped_formula`.
+
+    A text that :func:`escaped_formula` never writes is returned as it is.
+
+    Examples
+    --------
+    >>> [unescaped_formula(text) for text in ("'=1+1", "'tis", "''=1+1", "=1")]
+    ['=1+1', "'tis", "'=1+1", '=1']
+    """
+    if not SUSPECT.search(text):
+        return text
+    parts = SPLIT.split(_without(text))
+    parts[2::2] = map(_without, parts[2::2])
+    restored = "".join(parts)
+    return restored if escaped_formula(restored) == text else text
+
+
+def _without(text: str) -> str:
+    return text[1:] if text[:1] == MARK and is_formula(text[1:]) else text
+
+
+class Unmarking:
+    """Restores the texts of one column, and refuses one in which two texts could become the same.
+
+    Every formula that :func:`escaped_formula` wrote has its mark. A column in which some have it and
+    others do not was put together from several files, and nobody can say which names in it are the same.
+
+    Parameters
+    ----------
+    name : str
+        The file and the column, for the error.
+
+    Examples
+    --------
+    >>> column = Unmarking("bids.csv: user")
+    >>> column("'=a"), column("'=b")
+    ('=a', '=b')
+    >>> column("=a")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: bids.csv: user: "'=a" and '=a' begin like formulas, one with an ...
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._with, self._without = "", ""
+
+    def __call__(self, text: str) -> str:
+        """Return the text as it was before it was written."""
+        if not SUSPECT.search(text):
+            return text
+        restored = unescaped_formula(text)
+        if restored != text:
+            self._with = self._with or text
+        elif escaped_formula(text) != text:
+            self._without = self._without or text
+        if self._with and self._without:
+            raise DataError(
+                self.name,
+                f"{_cut(self._with)} and {_cut(self._without)} begin like formulas, one with an apostrophe "
+                "before it and one without",
+                "write both in one way",
+            )
+        return restored
+
+    def all(self, texts: list[str]) -> list[str]:
+        """Return the texts as they were before they were written; the list itself where none is suspect."""
+        return [self(text) for text in texts] if SUSPECT.search("".join(texts)) else texts
+
+
+def _cut(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+BYTES = 1 << 20
+"""What pyarrow makes a piece of; it reads some thirty of them ahead."""
+
+HEADER = 1 << 20
+"""Characters among which the header has to be."""
+
+EMPTY_QUOTED = b'""'
+"""How an empty value is written that is no blank line."""
+
+LINES = 1 << 16
+"""Lines that Python's own module collects before they become a piece."""
+
+
+class CsvTable(FileTable):
+    """A CSV file in UTF-8 with a header line.
+
+    A blank line is not a row; only in a file of one column, and not at its end, it is an empty value. There
+    an empty value is written as two quotes, which is a row at the end as well.
+    """
+
+    def _columns(self) -> tuple[str, ...]:
+        with self._errors(), self.path.open("rb") as binary:
+            require_text(self.name, binary.read(HEAD))
+        with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
+            start = stream.read(HEADER)
+            if len(start) == HEADER and "\n" not in start and "\r" not in start:
+                raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
+            first = list(islice(csv.reader(io.StringIO(start, newline="")), 3))
+            header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
+        if not header:
+            raise DataError(self.name, "is empty", "give a header line and one line per user")
+        require_one_header(self.name, first)
+        return tuple(map(Unmarking(f"{self.name}: header"), header))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(self.name, unread(error), "check the path") from None
+        except UnicodeDecodeError as error:
+            raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
+        except csv.Error as error:
+            raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
+
+    def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
+        self._unmarking = {name: Unmarking(f"{self.name}: column '{name}'") for name in columns}
+        pieces = self._by_arrow if _arrow() is not None else self._by_python
+        if len(self.columns) > 1:
+            yield from pieces(columns)
+            return
+        # In a file of one column a blank line is an empty value; those at the end are not rows, quotes are.
+        held: list[Raw] = []
+        for values, missing, part in pieces(columns):
+            (column,) = values.values()
+            if isinstance(column, Coded) and "" not in column.values:
+                yield from held
+                yield values, missing, part
+                held = []
+                continue
+            empty = _blank(column)
+            filled = np.flatnonzero(~empty)
+            if not len(filled):
+                held.append((values, missing, part))
+                continue
+            yield from held
+            end = int(filled[-1]) + 1
+            piece = values, missing, part
+            yield _rows_between(piece, 0, end)
+            held = [_rows_between(piece, end, len(empty))] if end < len(empty) else []
+        rows = self._quoted_at_end(sum(map(_rows_of, held)))
+        for piece in held:
+            if rows > 0:
+                yield _rows_between(piece, 0, min(rows, _rows_of(piece)))
+            rows -= _rows_of(piece)
+
+    def _quoted_at_end(self, rows: int) -> int:
+        """Return how many of the last lines, which are empty, go to the last one that is written ``""``."""
+        if not rows:
+            return 0
+        with self._errors(), self.path.open("rb") as binary:
+            binary.seek(-min(os.path.getsize(self.path), 4 * (rows + 1)), os.SEEK_END)
+            lines = binary.read().splitlines()[-rows:]
+        return max((place for place, line in enumerate(lines, start=1) if line == EMPTY_QUOTED), default=0)
+
+    def _by_python(self, columns: Sequence[str]) -> Iterator[Raw]:
+        size = max(1, os.path.getsize(self.path))
+        with self._errors(), self.path.open("rb") as binary:
+            stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
+            reader = csv.reader(stream, strict=True)
+            next(reader, None)
+            places = [self.columns.index(name) for name in columns]
+            waiting: list[list[str]] = [[] for _ in places]  # by column: keeping a list per row is slow
+            adding = [(column.append, place) for column, place in zip(waiting, places, strict=True)]
+            rows = 0
+            for line in self._full_lines(reader):
+                for add, place in adding:
+                    add(line[place])
+                rows += 1
+                if rows == LINES:
+                    yield self._piece(columns, waiting, min(1.0, binary.tell() / size))
+                    for column in waiting:
+                        column.clear()
+                    rows = 0
+            if rows:
+                yield self._piece(columns, waiting, 1.0)
+
+    def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
+        values: dict[str, Values] = {}
+        missing: dict[str, Mask] = {}
+        is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
+        for name, written in zip(columns, waiting, strict=True):
+            column = self._unmarking[name].all(written)
+            values[name] = texts(column)
+            missing[name] = np.fromiter(map(is_code, column), np.bool_, count=len(column))
+        return values, missing, part
+
+    def _full_lines(self, reader: Any) -> Iterator[list[str]]:
+        """Yield the lines; a blank one is an empty value of the only column, or else no row at all."""
+        width, first = len(self.columns), reader.line_num + 1
+        try:
+            for line in reader:
+                if len(line) == width:
+                    yield line
+                elif line:
+                    count = f"{counted(len(line), 'field')}, the header has {width}"
+                    raise DataError(f"{self.name}: line {first}", count, "correct the line")
+                elif width == 1:
+                    yield [""]
+                first = reader.line_num + 1
+        except csv.Error as error:  # an open quote swallows all lines after it: its own is named
+            remedy = "look for a quote that is not closed"
+            raise DataError(f"{self.name}: line {first}", f"is not CSV ({error})", remedy) from None
+
+    def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
+        arrow = _arrow()
+        csv_module = arrow.csv
+        size, texts = max(1, os.path.getsize(self.path)), arrow.dictionary(arrow.int32(), arrow.string())
+        # Numbers for names, as only the wanted names are known to differ; the header is skipped as a row.
+        places = {name: str(self.columns.index(name)) for name in columns}
+        try:
+            with self._errors(), self.path.open("rb") as binary:
+                counted, rows = _Counted(binary), 0
+                reader = csv_module.open_csv(
+                    counted,
+                    csv_module.ReadOptions(
+                        block_size=BYTES,
+                        use_threads=False,
+                        column_names=[str(place) for place in range(len(self.columns))],
+                        skip_rows_after_names=1,
+                    ),
+                    csv_module.ParseOptions(
+                        newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
+                    ),
+                    csv_module.ConvertOptions(
+                        include_columns=list(places.values()),
+                        column_types={place: texts for place in places.values()},
+                        strings_can_be_null=False,
+                    ),
+                )
+                for number, batch in enumerate(reader, start=1):
+                    part = min(1.0, number * BYTES / size)  # where it has read to says nothing
+                    rows += batch.num_rows
+                    pairs = {name: self._arrow_values(name, batch.column(at)) for name, at in places.items()}
+                    yield (
+                        {name: values for name, (values, _) in pairs.items()},
+                        {name: mask for name, (_, mask) in pairs.items()},
+                        part,
+                    )
+            if counted.quotes and counted.lines != rows + 1:
+                # Some field spans lines: it may be a quote that was never closed, which pyarrow lets pass.
+                for _ in self._by_python(columns[:1]):
+                    pass
+        except arrow.ArrowException as error:
+            # Read again with Python's module, whose errors name the line.
+            if sum(len(next(iter(piece[1].values()))) for piece in self._by_python(columns)):
+                raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
+
+    def _arrow_values(self, name: str, coded: Any) -> tuple[Coded, Mask]:
+        require_short(f"{self.name}: column '{name}'", coded.dictionary)
+        words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
+        codes = numbers_of(coded.indices)
+        gone = np.array(list(map(self.missing.is_missing, words)), dtype=np.bool_)
+        table = np.empty(len(words), dtype=object)
+        table[:] = words
+        return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)
+
+
+class _Counted:
+    """A file that counts the quotes and the lines that are read from it."""
+
+    closed = False
+
+    def __init__(self, binary: Any) -> None:
+        self.binary, self.quotes, self.ends, self.last = binary, 0, 0, b"\n"
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes."""
+        data: bytes = self.binary.read(size)
+        letters = np.frombuffer(data, dtype=np.uint8)  # counts many ends five times as fast as bytes.count
+        self.quotes += int(np.count_nonzero(letters == ord('"')))
+        self.ends += int(np.count_nonzero(letters == ord("\n")))
+        self.last = data[-1:] or self.last
+        return data
+
+    @property
+    def lines(self) -> int:
+        """The number of lines so far; the last one need not have an end."""
+        return self.ends + (self.last != b"\n")
+
+    def readable(self) -> bool:
+        """Return True: it can be read."""
+        return True
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+
+def _blank(values: Values) -> Mask:
+    """Return which rows are empty texts."""
+    blank: Mask = _blank(values.values)[values.codes] if isinstance(values, Coded) else values == ""
+    return blank
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.csv
+    except ImportError:
+        return None
+    return pyarrow
+
+
+def _rows_of(piece: Raw) -> int:
+    return len(next(iter(piece[1].values())))
+
+
+def _rows_between(piece: Raw, start: int, stop: int) -> Raw:
+    values, missing, part = piece
+    return (
+        {name: column[start:stop] for name, column in values.items()},
+        {name: mask[start:stop] for name, mask in missing.items()},
+        part,
+    )

@@ -1,0 +1,325 @@
+"""What a mechanism takes from a table: its columns, rows without a value, and plain values as columns.
+
+A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
+Data of other programs have words and numbers that stand for a missing value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError, RowError, Wording, option
+from mechdesign.core.tables import Block, Coded, Values
+from mechdesign.core.text import counted
+from mechdesign.core.validation import one_of
+from mechdesign.core.values import frozen_value, value_field
+from mechdesign.exact.numbers import number_of_text
+
+if TYPE_CHECKING:
+    from mechdesign.export.messages import MessageReader
+
+MISSING = ("refuse", "drop", "category")
+"""What to do with a row without a value: refuse the file, leave the row out, or count it as a category."""
+
+MISSING_CATEGORY = "missing"
+"""The category that stands for a missing answer."""
+
+
+def _names(field: str, names: object) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+        raise ParameterError(field, f"expected a list of names that are not empty, got {names!r}")
+    if not all(name.isprintable() for name in names):
+        raise ParameterError(field, f"{names!r} has a name that cannot be printed", "rename the column")
+    if len(set(names)) != len(names):
+        raise ParameterError(field, "a name appears twice", "names must differ")
+    return tuple(names)
+
+
+@frozen_value()
+class Intake:
+    """The columns a mechanism was built for, and what to do with missing values.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        In the order of the mechanism's attributes; empty when the user is to name them.
+    missing : {"refuse", "drop", "category"}
+
+    Examples
+    --------
+    >>> Intake(("age",), "drop").as_json()
+    {'columns': ['age'], 'missing': 'drop'}
+    """
+
+    columns: tuple[str, ...] = value_field(_names, default=())
+    missing: str = value_field(partial(one_of, known=MISSING), default="refuse")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return {"columns": list(self.columns), "missing": self.missing}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Intake:
+        """Return the settings that :meth:`as_json` gave; anything else is refused."""
+        if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
+            raise ParameterError("data", "expected columns and a rule for missing values", "rebuild it")
+        return cls(tuple(document["columns"]), document["missing"])
+
+
+READ_AS_MISSING = frozenset(
+    [
+        *("", ".", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
+        *("None", "null", "NULL", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    ]
+)
+"""Words that R, pandas, SAS or SPSS read as a missing value, unless they are told not to."""
+
+OTHERS = frozenset(["-", "--", "---", "?", "*", "/", "na", "n.a.", "none", "missing", "unknown", "refused"])
+"""Other words for it that people write."""
+
+NUMBERS_FOR_MISSING = frozenset(
+    float(sign * number)
+    for number in (7, 8, 9, *(int(d * n) for d in "789" for n in (2, 3, 4, 5)))
+    for sign in (1, -1)
+) | {-1.0, -2.0}
+"""Numbers that questionnaires use for no answer: -1, -9, 99, 999, -8888 and the like."""
+
+
+def missing_hint(value: Any) -> str:
+    """Return what to add to a remedy where a value may stand for a missing one; empty elsewhere.
+
+    Examples
+    --------
+    >>> missing_hint("N/A").shell, missing_hint("12a")
+    ("; if it stands for a missing value, --missing-code 'N/A'", '')
+    >>> missing_hint("N/A")
+    '; if it stands for a missing value, give None'
+    """
+    if not isinstance(value, str):
+        return ""
+    bare = value.strip()
+    if bare not in READ_AS_MISSING and bare.casefold() not in OTHERS and not bare.isalpha():
+        return ""
+    plain = bare.isalnum() and bare == value
+    text = Wording("give None", f"--missing-code {value if plain else repr(value)}")
+    return "; if it stands for a missing value, " + text
+
+
+Mask = NDArray[np.bool_]
+
+EMPTY_REPORT = "a report is never empty: use the file that randomize wrote, as other programs left it out"
+
+
+@dataclass
+class MissingRule:
+    """Treatment of rows without a value, and the number of rows that were treated.
+
+    An empty field of a CSV file, a null or NaN of a Parquet file are missing; so are the ``codes``.
+
+    Attributes
+    ----------
+    rule : {"refuse", "drop", "category"}
+    codes : tuple of str
+        Texts that stand for a missing value, such as NA.
+    category : bool
+        Whether missing values can be a category here, for the remedy that errors name.
+    word : str
+        The category in which missing values are counted.
+    reports : bool
+        Whether the columns hold reports, which are never empty.
+    messages : MessageReader, optional
+        Reads the messages of clients among the lines of a file; without one, any rows of theirs are taken.
+    optional : frozenset of str
+        The columns of people's data that have a category for missing values; set by the operation that reads
+        them. A row that lacks only such values is not dropped.
+    rows : int
+        How many rows were dropped or, by the rule ``category``, given the category for missing values.
+    filled : int
+        By the rule ``drop``: how many rows were kept, and lack a value of an optional column.
+
+    Examples
+    --------
+    >>> rule = MissingRule("drop")
+    >>> block, kept = rule.apply({"x": np.array(["a", ""])}, {"x": np.array([False, True])})
+    >>> block["x"].tolist(), kept.tolist(), rule.rows
+    (['a'], [0], 1)
+    >>> rule = MissingRule("drop", optional=frozenset("x"))
+    >>> block, kept = rule.apply({"x": np.array(["a", ""])}, {"x": np.array([False, True])})
+    >>> block["x"].tolist(), kept, rule.tally
+    (['a', 'missing'], None, (0, 1))
+    """
+
+    rule: str = "refuse"
+    codes: tuple[str, ...] = ()
+    category: bool = False
+    word: str = MISSING_CATEGORY
+    reports: bool = False
+    optional: frozenset[str] = frozenset()
+    messages: MessageReader | None = field(default=None, repr=False, compare=False)
+    rows: int = field(default=0, init=False)
+    filled: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        one_of("missing", self.rule, MISSING)
+        numbers = (number_of_text(code) for code in self.codes)
+        self._numbers = frozenset(number for number in numbers if number is not None)
+
+    def is_missing(self, value: Any) -> bool:
+        """Return whether a text or a number of a table stands for no value.
+
+        Examples
+        --------
+        >>> rule = MissingRule("drop", ("NA", "-9"))
+        >>> [rule.is_missing(value) for value in ("", "NA", "-9.0", -9, "na", 9)]
+        [True, True, True, True, False, False]
+        """
+        if not isinstance(value, str):
+            return value in self._numbers
+        if value == "" or value in self.codes:
+            return True
+        return bool(self._numbers) and number_of_text(value) in self._numbers
+
+    def in_numbers(self, numbers: NDArray[Any]) -> Mask:
+        """Return which of some numbers are codes for missing values."""
+        result: Mask = np.isin(numbers, sorted(self._numbers))
+        return result
+
+    def apply(
+        self, block: Mapping[str, Values], missing: Mapping[str, Mask]
+    ) -> tuple[Block, NDArray[np.int64] | None]:
+        """Return the block that is left, and the numbers of its rows when some were dropped.
+
+        Raises
+        ------
+        RowError
+            When values are missing and the rule is to refuse them.
+        """
+        gaps = {name: mask for name, mask in missing.items() if mask.any()}
+        if not gaps:
+            return block, None
+        if self.rule == "refuse":
+            name = min(gaps, key=lambda column: int(np.argmax(gaps[column])))
+            count = int(gaps[name].sum())
+            more = f" ({count} such rows here)" if count > 1 else ""
+            row, what = int(np.argmax(gaps[name])), f"is missing{more}"
+            raise RowError(f"column '{name}'", row, what, EMPTY_REPORT if self.reports else self._remedy)
+        if self.rule == "category":
+            self.rows += int(_any(gaps.values()).sum())
+            return {name: _filled(values, gaps.get(name)) for name, values in block.items()}, None
+        return self._without(block, gaps)
+
+    def _without(
+        self, block: Mapping[str, Values], gaps: Mapping[str, Mask]
+    ) -> tuple[Block, NDArray[np.int64] | None]:
+        """Drop the rows that lack a value which they need; others get the category for missing values."""
+        optional = {name: mask for name, mask in gaps.items() if name in self.optional}
+        needed = [mask for name, mask in gaps.items() if name not in optional]
+        filled = {name: _filled(values, optional.get(name)) for name, values in block.items()}
+        if not needed:
+            self.filled += int(_any(optional.values()).sum())
+            return filled, None
+        affected = _any(needed)
+        self.rows += int(affected.sum())
+        if optional:
+            self.filled += int((_any(optional.values()) & ~affected).sum())
+        complete = np.flatnonzero(~affected)
+        return {name: values[complete] for name, values in filled.items()}, complete
+
+    @property
+    def tally(self) -> tuple[int, int]:
+        """How many rows were treated, and filled: what a worker reports."""
+        return self.rows, self.filled
+
+    def add(self, tally: tuple[int, int]) -> None:
+        """Add the rows of a worker."""
+        self.rows, self.filled = self.rows + tally[0], self.filled + tally[1]
+
+    @property
+    def _remedy(self) -> str:
+        remedy = "leave such rows out with " + option("missing", "drop")
+        return remedy + ", or count them with " + option("missing", "category") if self.category else remedy
+
+    def note(self) -> str:
+        """Return the treatment of rows in a few words; empty when there were none."""
+        if self.rule == "category":
+            return self._counted(self.rows)
+        if self.reports and self.rows:
+            return f"{counted(self.rows, 'row')} without a report dropped: right only if none was sent there"
+        dropped = f"{counted(self.rows, 'row')} without a value dropped" if self.rows else ""
+        return "; ".join(filter(None, (dropped, self._counted(self.filled))))
+
+    def _counted(self, rows: int) -> str:
+        """Return that rows were counted with a category for missing values."""
+        if not rows:
+            return ""
+        if self.word != MISSING_CATEGORY:
+            verb = "row skips" if rows == 1 else "rows skip"
+            return f"{rows} {verb} a question: counted there as '{self.word}'"
+        return f"{counted(rows, 'row')} without a value counted as '{MISSING_CATEGORY}'"
+
+
+def let_lack(source: object, columns: Iterable[str]) -> None:
+    """Note that these columns of a source need no value: they have a category for it."""
+    rule = getattr(source, "missing", None)
+    if isinstance(rule, MissingRule):
+        rule.optional = frozenset(columns)
+
+
+def _any(masks: Iterable[Mask]) -> Mask:
+    result: Mask = np.logical_or.reduce(list(masks))
+    return result
+
+
+def _filled(values: Values, mask: Mask | None) -> Values:
+    """Return the values as texts and objects, with the word for missing in its places."""
+    if mask is None:
+        return values
+    if isinstance(values, Coded):
+        table = np.append(values.values.astype(object), MISSING_CATEGORY)
+        return Coded(table, np.where(mask, len(table) - 1, values.codes))
+    column = values.astype(object)
+    column[mask] = MISSING_CATEGORY
+    return column
+
+
+LONGEST = 200
+"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
+
+MESSAGE_FORMAT = "mechdesign-report"
+"""What the message of a client says of itself, as ``format``."""
+
+INTEGERS = range(-(1 << 63), 1 << 63)
+
+
+def texts(values: list[str]) -> NDArray[Any]:
+    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not.
+
+    Examples
+    --------
+    >>> texts(["yes", "no"])
+    array(['yes', 'no'], dtype='<U3')
+    """
+    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
+    return np.array(values, dtype=object if unusual else None)
+
+
+def plain_column(values: Sequence[Any]) -> Values:
+    """Return plain values as integers, numbers or texts; what is missing (None) does not count.
+
+    Examples
+    --------
+    >>> plain_column([3, 1]), plain_column([3, None]), plain_column([3, "x2a"])
+    (array([3, 1]), array([ 3., nan]), array(['3', 'x2a'], dtype='<U3'))
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int} and None not in values and all(value in INTEGERS for value in values):
+        return np.array(values, dtype=np.int64)
+    if kinds and kinds <= {int, float}:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return texts(["" if value is None else str(value) for value in values])

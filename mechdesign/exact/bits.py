@@ -1,0 +1,405 @@
+"""Bits of reports: sets of categories as packed bytes, and loops over reports that numba can compile.
+
+Category 0 is the highest bit of the first byte of a set. In a table a set is the text of an ``x`` and two
+hexadecimal digits a byte: the letter keeps programs from taking it for a number.
+
+A loop takes random numbers that were drawn before, in the same order and number as the arrays of numpy that
+stand beside it, so that with it and without it every report is the same. ``MECHDESIGN_KERNELS`` decides:
+``auto``, the default, compiles once numpy has worked for about as long as that takes, so that a short program
+does not wait for a compiler; ``on`` compiles at once, ``off`` never. Numbers of 64 bits are kept apart from
+signed ones: numba makes a float of a sum of both.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.tables import Coded
+from mechdesign.exact.numbers import text_of
+
+Packed = NDArray[np.uint8]
+
+WORDS, BLOCK = 32, 1 << 18
+"""Words of 64 bits of a row, at least, and of a block, when members are counted."""
+
+DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+NO_DIGIT = 255
+DIGIT_OF = np.full(256, NO_DIGIT, dtype=np.uint8)
+DIGIT_OF[DIGITS] = np.arange(16)
+DIGIT_OF[np.frombuffer(b"ABCDEF", dtype=np.uint8)] = np.arange(10, 16)
+
+
+def width(categories: int) -> int:
+    """Return the number of bytes of a set."""
+    return (categories + 7) // 8
+
+
+def padding(categories: int) -> int:
+    """Return the bits of the last byte that stand for no category, as a mask."""
+    return (1 << (8 * width(categories) - categories)) - 1
+
+
+def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
+    """Return the number of sets that contain each category.
+
+    Examples
+    --------
+    >>> member_counts(np.array([[0b10100000], [0b10000000]], dtype=np.uint8), 3)
+    array([2, 0, 1])
+    """
+    bytes_each = packed.shape[1]
+    together = 8 // math.gcd(bytes_each, 8)  # this many sets fill whole words
+    together *= -(-8 * WORDS // (together * bytes_each))
+    whole = len(packed) - len(packed) % together
+    counts = np.unpackbits(packed[whole:], axis=1).sum(axis=0, dtype=np.int64)
+    words = np.ascontiguousarray(packed[:whole]).reshape(-1, together * bytes_each).view(np.uint64)
+    rows = max(1, BLOCK // max(1, words.shape[1]))
+    for start in range(0, len(words), rows):
+        for weight, plane in _planes(words[start : start + rows]):
+            ones = np.unpackbits(plane.view(np.uint8)).reshape(together, 8 * bytes_each)
+            counts += weight * ones.sum(axis=0, dtype=np.int64)
+    result: NDArray[np.int64] = counts[:categories]
+    return result
+
+
+def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    """Add up the bits of each column; yield the digits of the sums, from the lowest, with their weights.
+
+    Three numbers of one weight become one of that weight and a carry: a full adder for each bit.
+    """
+    level, weight = words, 1
+    while len(level):
+        carries = []
+        while len(level) > 1:
+            third = len(level) // 3
+            if not third:
+                first, second = level[:1], level[1:]
+                carries.append(first & second)
+                level = first ^ second
+                break
+            first, second, last = (level[part * third : (part + 1) * third] for part in range(3))
+            odd = first ^ second
+            carries.append((first & second) | (odd & last))
+            odd ^= last
+            rest = level[3 * third :]
+            level = np.concatenate([odd, rest]) if len(rest) else odd
+        yield weight, level
+        level, weight = np.concatenate(carries) if carries else level[:0], 2 * weight
+
+
+def set_sizes(packed: Packed) -> NDArray[np.int64]:
+    """Return the number of members of each set.
+
+    Examples
+    --------
+    >>> set_sizes(np.array([[0b10100000, 1], [0, 255]], dtype=np.uint8)).tolist()
+    [3, 8]
+    """
+    whole = packed.shape[1] % 8 == 0 and packed.flags.c_contiguous
+    words = packed.view(np.uint64) if whole else packed
+    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return sizes
+
+
+def as_texts(packed: Packed) -> NDArray[np.str_]:
+    """Return the text of each set.
+
+    Examples
+    --------
+    >>> as_texts(np.array([[0b10100000, 255]], dtype=np.uint8)).tolist()
+    ['xa0ff']
+    """
+    rows, columns = packed.shape
+    letters = np.empty((rows, 1 + 2 * columns), dtype=np.uint32)
+    letters[:, 0] = ord("x")
+    letters[:, 1::2] = DIGITS[packed >> 4]
+    letters[:, 2::2] = DIGITS[packed & 15]
+    return letters.view(f"<U{1 + 2 * columns}").ravel()
+
+
+def read_sets(reports: Any, categories: int) -> Packed:
+    """Return reports as packed bits: an (n, bytes) array of uint8 as it is, texts decoded.
+
+    Raises
+    ------
+    DataError
+        For anything else, or bits that stand for no category, naming the row.
+    """
+    raw = np.asarray(reports) if not isinstance(reports, Coded) else reports
+    if isinstance(raw, np.ndarray) and raw.dtype == np.uint8 and raw.ndim == 2:
+        packed = raw
+        if packed.shape[1] != width(categories):
+            raise DataError(
+                "reports",
+                f"{packed.shape[1]} bytes each, {width(categories)} are expected for {categories} categories",
+                "use the mechanism file the reports were made with",
+            )
+    else:
+        packed = _decoded(raw, categories)
+    if len(packed) and padding(categories):
+        wrong = (packed[:, -1] & padding(categories)) > 0
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise RowError("reports", row, f"has a bit beyond the {categories} categories", "correct it")
+    return packed
+
+
+def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
+    column = texts.values[texts.codes] if isinstance(texts, Coded) else texts
+    if column.ndim != 1:
+        raise DataError("reports", f"expected one column, got an array of {column.ndim} dimensions")
+    length = 1 + 2 * width(categories)
+    if not len(column):
+        return np.zeros((0, width(categories)), dtype=np.uint8)
+    listed = column.tolist()
+    for row, text in enumerate(listed):
+        if not isinstance(text, str) or len(text) != length or text[0] != "x" or not text.isascii():
+            raise RowError(
+                "reports",
+                row,
+                f"{text_of(text)} is not a report",
+                f"expected 'x' and {length - 1} hex digits",
+            )
+    letters = np.array(listed, dtype=f"S{length}").view(np.uint8).reshape(len(listed), length)
+    digits = DIGIT_OF[letters[:, 1:]]
+    wrong = (digits == NO_DIGIT).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise RowError(
+            "reports", row, f"{text_of(listed[row])} is not a report", "a letter is not a hex digit"
+        )
+    return (digits[:, 0::2] * 16 + digits[:, 1::2]).astype(np.uint8)
+
+
+Codes = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
+
+
+def settle_bits(draws: Words, undecided: Words, places: Codes, result: Words, digit: bool) -> int:
+    """Compare a binary digit of each number with the limit's; return how many words have an open bit.
+
+    ``places`` are those of the words on the list, empty for all words in order.
+    """
+    left = 0
+    everywhere = len(places) == 0
+    for number in range(len(draws)):
+        before = undecided[number]
+        if digit:
+            place = number if everywhere else places[number]
+            result[place] |= before & ~draws[number]
+            after = before & draws[number]
+        else:
+            after = before & ~draws[number]
+        undecided[number] = after
+        if after:
+            left += 1
+    return left
+
+
+def shortened(undecided: Words, places: Codes, still: Words, left: Codes) -> None:
+    """Write the words that have an open bit, and their places, into two shorter arrays."""
+    at = 0
+    everywhere = len(places) == 0
+    for number in range(len(undecided)):
+        if undecided[number]:
+            still[at] = undecided[number]
+            left[at] = number if everywhere else places[number]
+            at += 1
+
+
+def own_bits(bits: Bytes, size: int, codes: Codes, draws: Codes, limit: int, inside: int) -> None:
+    """Set the bit of each row's own category where its number is below a limit, else clear it.
+
+    ``bits`` holds ``size`` bytes a row; ``inside`` is the mask of the last byte's bits of categories.
+    """
+    for row in range(len(codes)):
+        place = row * size + (codes[row] >> 3)
+        mask = 128 >> (codes[row] & 7)
+        if draws[row] < limit:
+            bits[place] = np.uint8(bits[place] | mask)
+        else:
+            bits[place] = np.uint8(bits[place] & (255 - mask))
+        last = row * size + size - 1
+        bits[last] = np.uint8(bits[last] & inside)
+
+
+def corrected(bits: Bytes, size: int, rows: Codes, lacking: Codes, without: Codes, candidates: Codes) -> int:
+    """Add the candidates of each row that lacks members; remove those of each row that has too many.
+
+    Row ``rows[i]`` has as many candidates, one after the other, as it lacks members or has too many of them.
+    What each lacks afterwards is written over ``rows`` and ``lacking``; returns for how many rows.
+    """
+    at, left = 0, 0
+    for number in range(len(rows)):
+        row, lack = rows[number], lacking[number]
+        start, own, adds = row * size, without[row], lack > 0
+        for _ in range(abs(lack)):
+            category = candidates[at]
+            at += 1
+            place, mask = start + (category >> 3), 128 >> (category & 7)
+            if adds and category != own and not bits[place] & mask:
+                bits[place] = np.uint8(bits[place] | mask)
+                lack -= 1
+            elif not adds and bits[place] & mask:
+                bits[place] = np.uint8(bits[place] & (255 - mask))
+                lack += 1
+        if lack:
+            rows[left], lacking[left] = row, lack
+            left += 1
+    return left
+
+
+def floyd_members(bits: Bytes, size: int, without: Codes, draws: Codes, limits: Codes, ends: Codes) -> bool:
+    """Fill empty sets by Floyd's algorithm; return whether all numbers were below the ends of their limits.
+
+    The numbers of all rows for the first limit come first. Where a number is beyond the last multiple of its
+    limit, the sets are not to be used.
+    """
+    count = len(without)
+    for row in range(count):
+        own, start = without[row], row * size
+        for number in range(len(limits)):
+            random, limit = draws[number * count + row], limits[number]
+            if random >= ends[number]:
+                return False
+            category = random % limit
+            if category >= own:
+                category += 1
+            place, mask = start + (category >> 3), 128 >> (category & 7)
+            if bits[place] & mask:
+                category = limit if limit > own else limit - 1
+                place, mask = start + (category >> 3), 128 >> (category & 7)
+            bits[place] = np.uint8(bits[place] | mask)
+    return True
+
+
+def of_parity(rows: NDArray[Any], even: NDArray[np.bool_], draws: NDArray[Any], reports: Codes) -> None:
+    """Write the drawn numbers; where the parity with the row is wrong, the row's lowest digit is flipped."""
+    for place in range(len(rows)):
+        row, number = int(rows[place]), int(draws[place])
+        parity = number & row
+        parity ^= parity >> 32
+        parity ^= parity >> 16
+        parity ^= parity >> 8
+        parity ^= parity >> 4
+        parity = 0x6996 >> (parity & 15) & 1
+        reports[place] = number ^ (row & -row) if parity == even[place] else number
+
+
+def fitting(own: Codes, steps: Codes, elements: Codes, prime: int, counts: Codes) -> None:
+    """Count for each report the elements of its bucket, brought back: every step from its own, modulo P."""
+    for report in range(len(own)):
+        cell, step = own[report], steps[report]
+        for _ in range(elements[report]):
+            counts[cell] += 1
+            cell += step
+            if cell >= prime:
+                cell -= prime
+
+
+def below_heads(
+    values: NDArray[np.float64],
+    start: float,
+    width: float,
+    heads: NDArray[np.uint16],
+    span: float,
+    low: int,
+    high: int,
+    reports: Bytes,
+    undecided: Codes,
+) -> int:
+    """Write whether each head is below that of low plus a part of the span, which ends at high.
+
+    The part is that of the value in the range from ``start``: the same operations on the same doubles as
+    those of numpy, one user after the other. The rows where both heads are equal are written to
+    ``undecided``; returns how many.
+    """
+    count = 0
+    for row in range(len(values)):
+        unit = min(max((values[row] - start) / width, 0.0), 1.0)
+        part = int(unit * span)
+        head = (low + (part if part < high - low else high - low)) >> 46
+        draws = int(heads[row])
+        reports[row] = draws < head
+        if draws == head:
+            undecided[count] = row
+            count += 1
+    return count
+
+
+def loops() -> tuple[Any, ...]:
+    """Return all loops."""
+    sets = (settle_bits, shortened, own_bits, corrected, floyd_members)
+    return (*sets, of_parity, fitting, below_heads)
+
+
+VARIABLE = "MECHDESIGN_KERNELS"
+CHOICES = ("auto", "on", "off")
+
+PATIENCE = 1_500_000_000
+"""Nanoseconds of numpy's work before a compiler is worth its time."""
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+class _Spent:
+    """How long numpy has worked in this process, by rough estimates, on what could have been compiled."""
+
+    nanoseconds = 0
+
+
+def compiled(loop: Loop, work: int) -> Loop | None:
+    """Return a loop compiled, or None where numpy is to do its work.
+
+    Parameters
+    ----------
+    loop : callable
+        A function of :mod:`mechdesign.exact.bits`.
+    work : int
+        About how many nanoseconds numpy takes for what is to be done now.
+
+    Raises
+    ------
+    ParameterError
+        For another word in ``MECHDESIGN_KERNELS``.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.bits import own_bits
+    >>> compiled(own_bits, work=1000) is None  # too little to start a compiler for
+    True
+    """
+    named = os.environ.get(VARIABLE, "") or "auto"
+    if named not in CHOICES:
+        raise ParameterError(VARIABLE, f"expected {', '.join(CHOICES)}, got {text_of(named)}", "unset it")
+    if named == "off":
+        return None
+    if named == "auto" and _Spent.nanoseconds < PATIENCE:
+        _Spent.nanoseconds += work
+        return None
+    result: Loop | None = _machine_code(loop)
+    return result
+
+
+@cache
+def _machine_code(loop: Any) -> Any:
+    """Return a loop compiled by numba; None without it. What was compiled once is read from its cache."""
+    try:
+        import numba as module
+    except ImportError:
+        return None
+    numba: Any = module
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(loop)
+    except RuntimeError:  # no folder for the cache can be written to
+        return numba.njit(**options)(loop)

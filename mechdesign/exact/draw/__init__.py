@@ -1,1 +1,0 @@
-"""Drawing: bits, weights and sets from uniform integers."""
