@@ -166,10 +166,10 @@ class Operation:
         known = [option.name for option in self.options]
         for name in used:
             if name not in known:
-                options = "; it has none"
+                listing = "; it has none"
                 for place, other in enumerate(known):
-                    options = (options + ", " if place else "; its options are ") + named_option(other)
-                what = f"is not an option of '{self.name}' of this mechanism" + options
+                    listing = (listing + ", " if place else "; its options are ") + named_option(other)
+                what = f"is not an option of '{self.name}' of this mechanism" + listing
                 raise ParameterError(named_option(name), what)
         return Settings(used)
 
