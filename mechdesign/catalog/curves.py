@@ -97,7 +97,7 @@ class CurvePoints:
         if solution is None:
             return float("nan")
         measured = row.measured if row is not None else {}
-        quantity = self.found(solution, name, measured)
+        quantity = self.quantity(solution, name, measured)
         if quantity is None:
             return float("nan")
         if np.ndim(quantity) != 0 or isinstance(quantity, str):
@@ -106,7 +106,7 @@ class CurvePoints:
             )
         return float(quantity)
 
-    def found(self, solution: Solution, name: str, measured: Mapping[str, float]) -> Any:
+    def quantity(self, solution: Solution, name: str, measured: Mapping[str, float]) -> Any:
         """Return a quantity of a solution, or a parameter of its problem.
 
         Raises
@@ -150,7 +150,7 @@ class CurvePoints:
 
     def vector(self, solution: Solution, name: str) -> Array:
         """Return a quantity that is a list of numbers."""
-        result = np.asarray(self.found(solution, name, {}), dtype=np.float64)
+        result = np.asarray(self.quantity(solution, name, {}), dtype=np.float64)
         if result.ndim != 1:
             raise UnknownNameError(
                 "y", f"'{name}' is not a list of numbers", "draw it over a parameter of the sweep"

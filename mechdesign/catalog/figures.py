@@ -434,6 +434,6 @@ def _add(points: CurvePoints, table: FigureTable, row: SweepRow, into: dict[str,
 def _quantity(points: CurvePoints, row: SweepRow, method: str | None, name: str, is_listed: bool) -> Any:
     if is_listed:
         solution = points.solution(row.parameters, method)
-        return None if solution is None else encode(points.found(solution, name, row.measured))
+        return None if solution is None else encode(points.quantity(solution, name, row.measured))
     number = points.number(row.parameters, method, name)
     return None if math.isnan(number) else number

@@ -72,7 +72,7 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
         if not is_model(text):
             raise _unknown_model(text, models())
         path, slug = models_folder() / f"{text}.toml", text
-    return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
+    return _parse(slug, path, _one_line(read_toml(path)), dict(overrides or {}))
 
 
 def _unknown_model(name: str, known: Sequence[str]) -> UnknownNameError:
@@ -117,7 +117,7 @@ def _points(value: Any, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(value) if several else (value,)
 
 
-def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
+def _one_line(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document whose texts can be printed, on one line each; parameters and the like untouched."""
     tables = {name: document[name] for name in ("parameters", "data") if name in document}
     tidy = {one_line(name): one_line(table) for name, table in document.items() if name not in tables}

@@ -124,7 +124,7 @@ def sweep(
         key = key_of("sweep", loaded.slug, problem, point, method, loaded.simulation, number)
         arguments = (problem, point, method, loaded.simulation, seed)
         tasks.append(Task(_named(point), key, _solved, arguments, _is_solved))
-    return run_kept(tasks, jobs, fresh, watcher)
+    return run_resumed(tasks, jobs, fresh, watcher)
 
 
 def require_points(model: Model) -> None:
@@ -138,7 +138,7 @@ def require_points(model: Model) -> None:
         raise ParameterError(model.slug, "has no [sweep]", "add one, for instance epsilon = [0.5, 1.0]")
 
 
-def run_kept(
+def run_resumed(
     tasks: list[Task], jobs: int | None, fresh: bool, watcher: Watcher | None, alone: float = ALONE
 ) -> list[Any]:
     """Run tasks with the user's cache; ``fresh`` keeps results and takes none; see ``run_tasks``."""

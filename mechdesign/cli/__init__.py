@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         interrupts.end()
         try:  # noqa: SIM105 (contextlib takes time to import)
-            print("; ".join([interrupts.said, *getattr(error, "__notes__", ())]), file=sys.stderr, flush=True)
+            print("; ".join([interrupts.line, *getattr(error, "__notes__", ())]), file=sys.stderr, flush=True)
         except OSError:  # the terminal is gone
             pass
         return interrupts.code

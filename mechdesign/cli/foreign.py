@@ -59,10 +59,10 @@ def audited(options: argparse.Namespace) -> int | None:
 
     if is_foreign(options.mechanism):
         return _audit_file(options)
-    given = next((name for name in FOREIGN if getattr(options, name) is not None), None)
-    if given is not None:
+    source = next((name for name in FOREIGN if getattr(options, name) is not None), None)
+    if source is not None:
         what = "is an option for foreign mechanisms only"
-        raise ParameterError(f"--{given}", what, "omit it: a mechanism file states its own epsilon")
+        raise ParameterError(f"--{source}", what, "omit it: a mechanism file states its own epsilon")
     return None
 
 

@@ -92,7 +92,7 @@ class Interrupts:
         self._raise(frame)
 
     @property
-    def said(self) -> str:
+    def line(self) -> str:
         """The line that the command ends with."""
         return f"mechdesign: {SIGNALS[self.number]}"
 

@@ -283,7 +283,7 @@ def _audit(options: argparse.Namespace) -> int:
         return code
     mechanism = load_mechanism(options.mechanism)
     output = FigureOutput(options, [options.mechanism])
-    if output.wanted:
+    if output:
         output.write(mechanism.figures(), options.mechanism)
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None

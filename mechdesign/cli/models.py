@@ -220,7 +220,7 @@ def _solve(options: argparse.Namespace) -> int:
     model = model_of(options)
     output = FigureOutput(options, [model.slug])
     solution = solve(model.problem, options.method, **options_of(options))
-    if output.wanted and solution.found:
+    if output and solution.found:
         output.write(design_figures(model.problem, solution), f"a design of {model.problem.name}")
     forecast = solution.forecast(options.users)
     outlook, useless = _outlook(solution, options.users)
@@ -264,7 +264,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
     if percents and not result.is_of_shares:
         what = f"{percents[0]} is of a share, and errors here are those of: {result.quantity}"
         raise ParameterError("--error", what, "give it in their own units")
-    if output.wanted:
+    if output:
         output.write(result.figures(), name)
     header, lines = result.table()
     if options.json:
@@ -351,12 +351,12 @@ def _sweep(options: argparse.Namespace) -> int:
     else:
         rows = run_many("points", options, sweep, model, options.method)
     header, lines = sweep_table(rows)
-    figures = model_figures(model, rows) if output.wanted else []
+    figures = model_figures(model, rows) if output else []
     output.places(figures, model.slug)  # before anything is written
     plotted = plotted_quantities(model, rows) if options.output or options.json else []
     if options.output:
         write_results(options.output, {"sweep": sweep_columns(rows, plotted)})
-    if output.wanted:
+    if output:
         output.write(figures, model.slug)
     if options.json:
         print_json(sweep_json(rows, plotted))

@@ -120,7 +120,7 @@ def _count(options: argparse.Namespace) -> int:
         counts = work.reports_counted(paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
     file.save(options.output)
-    return _said(options, file, counts.missing.note())
+    return _print_counts(options, file, counts.missing.note())
 
 
 def _merge(options: argparse.Namespace) -> int:
@@ -136,10 +136,10 @@ def _merge(options: argparse.Namespace) -> int:
     mechanism = None if options.mechanism is None else load_mechanism(options.mechanism)
     file = merged(paths, options.identical, mechanism)
     file.save(options.output)
-    return _said(options, file)
+    return _print_counts(options, file)
 
 
-def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
+def _print_counts(options: argparse.Namespace, file: object, *notes: str) -> int:
     """Print the written file and its notes, in words or as JSON."""
     from mechdesign.report.counting import CountFile
 
@@ -404,10 +404,10 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
                 message = work.randomized(paths)
             elif operation.gives:
                 blocks = operation.run(work.sources(paths), settings)
-                message = _written(options, blocks, own_files, operation.private)
+                message = _write_table(options, blocks, own_files, operation.private)
             else:
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
-                message = _shown(options, operation.run(sources, settings), picture, loaded, own_files)
+                message = _print_result(options, operation.run(sources, settings), picture, loaded, own_files)
         except MechDesignError as error:
             if error.is_about(*paths, *own_files, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
@@ -421,7 +421,7 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
     return FINE
 
 
-def _written(
+def _write_table(
     options: argparse.Namespace, blocks: Iterator[Block], own_files: Sequence[str], private: bool
 ) -> str:
     """Write the blocks of an operation; over an existing file by force only."""
@@ -446,7 +446,7 @@ def _figure_output(options: argparse.Namespace, own_files: Sequence[str]) -> Fig
     return FigureOutput(options, [options.mechanism, *options.inputs, *own_files], output)
 
 
-def _shown(
+def _print_result(
     options: argparse.Namespace,
     result: Any,
     picture: FigureOutput | None,

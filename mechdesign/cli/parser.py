@@ -374,9 +374,8 @@ class FigureOutput:
             self._require(self.path)
             matplotlib_module("")
 
-    @property
-    def wanted(self) -> bool:
-        """Whether pictures are wanted."""
+    def __bool__(self) -> bool:
+        """Whether pictures are to be drawn."""
         return self.path is not None
 
     def places(self, figures: Sequence[Any], what: str) -> list[str]:

@@ -25,7 +25,7 @@ class ResultOutput:
     result : object
         What an operation returned.
     mechanism : Mechanism
-    kept : sequence of str
+    own_files : sequence of str
         Files that the operation keeps for itself.
     """
 

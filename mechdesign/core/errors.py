@@ -47,7 +47,7 @@ def one_line(value: Any) -> Any:
 
 
 class Wording(str):
-    """A text that names options: a string with arguments of Python; ``shell`` has them as in commands.
+    """A text that names options: as arguments in Python; its ``shell`` has them as commands write them.
 
     Adding texts before and after keeps both; a format string keeps that of Python.
 

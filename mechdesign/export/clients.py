@@ -214,7 +214,7 @@ def filled(text: str, parts: dict[str, str]) -> str:
     places = PLACE.findall(text)
     if sorted(places) != sorted(parts):
         raise AssertionError(f"the template has the places {sorted(places)}, and not {sorted(parts)}")
-    return PLACE.sub(lambda found: parts[found[1]], text)
+    return PLACE.sub(lambda match: parts[match[1]], text)
 
 
 def python(mechanism: Mechanism, settings: ExportSettings) -> str:

@@ -174,8 +174,8 @@ def vectors(mechanism: Mechanism, least: int = LEAST) -> list[Vector]:
     Examples
     --------
     >>> from mechdesign.collect.kary import KaryResponse
-    >>> made = vectors(KaryResponse.of(3, 1.0))
-    >>> len(made), made[0]
+    >>> document = vectors(KaryResponse.of(3, 1.0))
+    >>> len(document), document[0]
     (1000, (0, '0000000000000000', 0))
     """
     recipe = mechanism.recipe()

@@ -62,7 +62,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
             "TITLE": title,
             "TITLE_AGAIN": title,
             "LEAVES": html.escape(_what_leaves(mechanism), quote=False),
-            "DRAWN": _how_drawn(mechanism),
+            "DRAWN": _draw_words(mechanism),
             "STYLE": style,
             "SCRIPT": script,
         },
@@ -80,7 +80,7 @@ def _what_leaves(mechanism: Mechanism) -> str:
     )
 
 
-def _how_drawn(mechanism: Mechanism) -> str:
+def _draw_words(mechanism: Mechanism) -> str:
     """Return how a report relates to the answer."""
     if is_certain(mechanism):
         return "It was drawn at random, but it can show your answer with practical certainty."

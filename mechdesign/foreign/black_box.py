@@ -106,9 +106,9 @@ def attack(first: Any, second: Any, epsilon: float, confidence: float = 0.999) -
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> kept, flipped = rng.random(5000) < 0.9, rng.random(5000) < 0.1
-    >>> found = attack(kept.astype(int), flipped.astype(int), epsilon=1.0)
-    >>> 0.5 < found.delta < 0.9 - np.e * 0.1, found.event
+    >>> same, flipped = rng.random(5000) < 0.9, rng.random(5000) < 0.1
+    >>> result = attack(same.astype(int), flipped.astype(int), epsilon=1.0)
+    >>> 0.5 < result.delta < 0.9 - np.e * 0.1, result.event
     (True, 'at most 0 in column 0')
     """
     one, other = _table("first", first), _table("second", second)
@@ -299,8 +299,8 @@ def attack_program(
     --------
     >>> rng = np.random.default_rng(1)
     >>> answers = {"no": rng.random(20_000) < 0.25, "yes": rng.random(20_000) < 0.75}
-    >>> found = attack_program({name: list(map(str, values)) for name, values in answers.items()})
-    >>> 1.0 < found.epsilon < math.log(3)
+    >>> result = attack_program({name: list(map(str, values)) for name, values in answers.items()})
+    >>> 1.0 < result.epsilon < math.log(3)
     True
     """
     slack, level = (

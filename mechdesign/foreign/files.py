@@ -91,11 +91,11 @@ def table_of(lines: Sequence[Line], names: str | None = None) -> ChannelTable:
 
     Examples
     --------
-    >>> found = table_of([["answer", "A", "B"], ["no", "2/3", "1/3"], ["yes", "0.3", "0.7"]])
-    >>> found.answers, found.reports, found.numbers[0]
+    >>> table = table_of([["answer", "A", "B"], ["no", "2/3", "1/3"], ["yes", "0.3", "0.7"]])
+    >>> table.answers, table.reports, table.numbers[0]
     (['no', 'yes'], ['A', 'B'], [Fraction(2, 3), Fraction(1, 3)])
-    >>> found = table_of([["18", "40", "60"], ["99", "30", "20"]], names="answers")
-    >>> found.answers, found.numbers[0]
+    >>> table = table_of([["18", "40", "60"], ["99", "30", "20"]], names="answers")
+    >>> table.answers, table.numbers[0]
     (['18', '99'], [Fraction(40, 1), Fraction(60, 1)])
     """
     _require_commas(lines)

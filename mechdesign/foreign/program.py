@@ -279,7 +279,9 @@ def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
     line = f"{answer}\n".encode()
     if len(line) * runs > MOST_BYTES:
         raise DataError(
-            named_option("answer"), f"takes more than {MOST_BYTES} bytes in {runs} runs", "set fewer --runs"
+            named_option("answer"),
+            f"takes more than {MOST_BYTES} bytes in {runs} runs",
+            "set fewer " + named_option("runs"),
         )
     with TemporaryFile() as answers, TemporaryFile() as out, TemporaryFile() as complaints:
         answers.write(line * runs)
@@ -320,7 +322,9 @@ def _ended(words: Sequence[str], value: IO[bytes], out: IO[bytes], complaints: I
 
 def _require_modest(late: bool, out: IO[bytes], complaints: IO[bytes]) -> None:
     if late:
-        raise DataError(named_option("program"), f"took more than {SECONDS} seconds", "set fewer --runs")
+        raise DataError(
+            named_option("program"), f"took more than {SECONDS} seconds", "set fewer " + named_option("runs")
+        )
     if max(os.fstat(stream.fileno()).st_size for stream in (out, complaints)) > MOST_BYTES:
         raise DataError(
             named_option("program"),

@@ -69,8 +69,8 @@ def filter_of(epsilon: float, delta: float) -> Filter:
 
     Examples
     --------
-    >>> found = filter_of(11.0, 1e-6)
-    >>> pure_cost(0.1, found.order) * 365 <= found.budget
+    >>> limit = filter_of(11.0, 1e-6)
+    >>> pure_cost(0.1, limit.order) * 365 <= limit.budget
     True
     """
     budgets = epsilon - np.log1p(-1.0 / ORDERS) + (math.log(delta) + np.log(ORDERS)) / (ORDERS - 1.0)

@@ -55,23 +55,23 @@ def server_of(mechanism: Mechanism, owner: str) -> Any:
 
 
 class Header:
-    """A table without its rows: it notes which columns are asked for.
+    """A table without its rows: it notes which columns are requested.
 
     Examples
     --------
     >>> from mechdesign.core.tables import MemoryTable
     >>> header = Header(MemoryTable({"age": [31]}))
-    >>> list(header.blocks(["age"])), header.asked
+    >>> list(header.blocks(["age"])), header.request
     ([], ['age'])
     """
 
     def __init__(self, table: Source) -> None:
         self.table, self.name, self.columns = table, table.name, table.columns
-        self.asked: list[str] = []
+        self.request: list[str] = []
 
     def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         """Note the columns; there are no rows."""
-        self.asked = list(columns)
+        self.request = list(columns)
         return iter(())
 
     def row(self, number: int) -> int:
@@ -95,13 +95,13 @@ def require_one_set(tables: Iterable[Source], run: Callable[[Header], Any]) -> l
         run(header)
         if first is None:
             first = header
-        elif [name.casefold() for name in header.asked] != [name.casefold() for name in first.asked]:
-            columns, others = (", ".join(map(repr, one.asked)) for one in (header, first))
+        elif [name.casefold() for name in header.request] != [name.casefold() for name in first.request]:
+            columns, others = (", ".join(map(repr, one.request)) for one in (header, first))
             remedy: str = "give files of one kind"
             if _one_each(header, first):
                 remedy = "name the column with " + option("column")
             raise DataError(table.name, f"has the column {columns}, {first.name} has {others}", remedy)
-    return [] if first is None else first.asked
+    return [] if first is None else first.request
 
 
 def require_one_question(counts: Sequence[SavedCounts], columns: Sequence[str] = ()) -> None:
@@ -119,7 +119,7 @@ def require_one_question(counts: Sequence[SavedCounts], columns: Sequence[str] =
 
 
 def _one_each(one: Header, other: Header) -> bool:
-    return len(one.asked) == len(other.asked) == 1 and not any(map(mark_in, one.asked + other.asked))
+    return len(one.request) == len(other.request) == 1 and not any(map(mark_in, one.request + other.request))
 
 
 @dataclass

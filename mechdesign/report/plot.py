@@ -85,11 +85,11 @@ def _on_axes(thing: Any, path: object, ax: Any) -> Any:
     if path is not None:
         raise ParameterError("path", "is not for given axes", "save their figure with ax.figure.savefig")
     panels = [panel for figure in figures_of(thing) for panel in figure.panels]
-    given = [ax] if hasattr(ax, "plot") else list(np.ravel(ax))
-    if len(given) < len(panels):
+    areas = [ax] if hasattr(ax, "plot") else list(np.ravel(ax))
+    if len(areas) < len(panels):
         remedy = f"give {len(panels)} axes, such as those of subplots(1, {len(panels)})"
-        raise ParameterError("ax", f"{len(given)} for {counted(len(panels), 'panel')}", remedy)
-    for axes, panel in zip(given, panels, strict=False):
+        raise ParameterError("ax", f"{len(areas)} for {counted(len(panels), 'panel')}", remedy)
+    for axes, panel in zip(areas, panels, strict=False):
         draw_on(axes, panel)
     return ax
 

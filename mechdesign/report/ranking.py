@@ -141,7 +141,7 @@ class Ranking:
 
     def __repr__(self) -> str:
         text = listed([f"{candidate.name} {candidate.error:.4g}" for candidate in self.candidates])
-        return f"Ranking({self._asked}, errors: {text})"
+        return f"Ranking({self._sizes}, errors: {text})"
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -157,10 +157,10 @@ class Ranking:
 
     @property
     def _head(self) -> str:
-        return f"epsilon = {self.epsilon:g}, {self._asked}"
+        return f"epsilon = {self.epsilon:g}, {self._sizes}"
 
     @property
-    def _asked(self) -> str:
+    def _sizes(self) -> str:
         return f"{counted(self.users, 'user')}, {counted(self.attributes, 'attribute')}"
 
     def __str__(self) -> str:

@@ -68,15 +68,15 @@ def variable_text(value: Any) -> str:
         plain = value.as_json()
         return "\n".join(f"    {key}: {cell_text(item)}" for key, item in plain.items())
     if isinstance(value, (list, tuple)) and _has_tables(value):
-        return _shown_rows([_described(item) for item in value[:SHOWN_ROWS]], len(value))
+        return _chosen_rows([_described(item) for item in value[:SHOWN_ROWS]], len(value))
     if isinstance(value, list) and len({len(row) for row in value if isinstance(row, list)}) > 1:
-        return _shown_rows([cell_text(row) for row in value[:SHOWN_ROWS]], len(value))
+        return _chosen_rows([cell_text(row) for row in value[:SHOWN_ROWS]], len(value))
     array = np.asarray(value)
     if array.ndim == 0:
         return f"    {format_figure(array.item())}"
     if array.ndim == 1:
         return f"    {cell_text(array.tolist())}"
-    return _shown_rows([_row(row) for row in array[:SHOWN_ROWS]], len(array))
+    return _chosen_rows([_row(row) for row in array[:SHOWN_ROWS]], len(array))
 
 
 def _has_tables(value: Any) -> bool:
@@ -99,7 +99,7 @@ def _described(value: Any) -> str:
     return cell_text(value)
 
 
-def _shown_rows(rows: list[str], number: int) -> str:
+def _chosen_rows(rows: list[str], number: int) -> str:
     """Return the shown rows, indented, and a line with how many of all ``number`` rows are not shown."""
     lines = [f"    {row}" for row in rows]
     if number > len(rows):

@@ -158,8 +158,8 @@ def tradeoff(
     --------
     >>> import mechdesign as md
     >>> problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
-    >>> found = tradeoff(problem, errors=[0.01], epsilons=[0.5, 1.0])
-    >>> [row.needed for row in found.rows]
+    >>> curve = tradeoff(problem, errors=[0.01], epsilons=[0.5, 1.0])
+    >>> [row.needed for row in curve.rows]
     [(39177,), (9207,)]
     """
     if "epsilon" not in {field.name for field in fields_of(problem)}:

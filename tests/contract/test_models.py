@@ -270,7 +270,7 @@ def what_its_figures_show_exists(slug):
     row = shown_row(slug)
     points = CurvePoints(model, [row])
     for name in wanted:
-        assert points.found(row.solution, name, row.measured) is not None
+        assert points.quantity(row.solution, name, row.measured) is not None
 
 
 RULES = (

@@ -26,7 +26,7 @@ from mechdesign.core.values import changed
 from mechdesign.families.mean import Duchi, Laplace
 from mechdesign.papers.shown.page import best_run, model_result, models_page
 from mechdesign.report.page import mechanism_page
-from mechdesign.report.page.mechanism import forecast_users, limits_in_words, privacy_in_words, wanted_errors
+from mechdesign.report.page.mechanism import error_rows, forecast_users, limits_in_words, privacy_in_words
 from mechdesign.report.page.render import marked_up
 from mechdesign.work.cache import Cache
 from tests.meta.test_shown import MECHANISMS
@@ -300,7 +300,7 @@ def test_words_are_never_better_than_the_certificate():
 
 def test_the_users_for_an_error_give_that_error():
     duchi = Duchi(1.0, 0.0, 100.0)
-    for row in wanted_errors(duchi):
+    for row in error_rows(duchi):
         error, users = float(row["error"]), int(row["users"].replace(",", ""))
         assert duchi.forecast(users).largest <= error
         assert duchi.forecast(int(0.99 * users)).largest > error
@@ -314,12 +314,12 @@ def test_the_first_error_is_one_that_a_small_survey_can_have():
         md.solve(EVEN).mechanism(),
         MECHANISMS["subset-selection"][0](),
     ):
-        rows = wanted_errors(mechanism)
+        rows = error_rows(mechanism)
         users = [int(row["users"].replace(",", "")) for row in rows]
         assert len(rows) == 7
         assert 100 <= users[0] <= 700
     release = MECHANISMS["marginal-release"][0]()
-    assert all(float(row["error"]) <= 0.2 for row in wanted_errors(release)), "a share is at most 1"
+    assert all(float(row["error"]) <= 0.2 for row in error_rows(release)), "a share is at most 1"
 
 
 def test_answers_are_told_from_the_words_around_them():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.sweeping import run_kept
+from mechdesign.catalog.sweeping import run_resumed
 from mechdesign.papers.claims.check import ModelCheck, check_model
 from mechdesign.work.cache import key_of
 from mechdesign.work.parallel import Task, Watcher
@@ -45,7 +45,7 @@ def check_models(
     """
     loaded = [load_model(model) if isinstance(model, str) else model for model in models]
     tasks = [Task(model.slug, key_of("check", model), _checked, (model,), is_settled) for model in loaded]
-    return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
+    return run_resumed(tasks, jobs, fresh, watcher, alone=0.0)
 
 
 def is_settled(check: ModelCheck) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.shipped import models
-from mechdesign.catalog.sweeping import run_kept, run_sweep
+from mechdesign.catalog.sweeping import run_resumed, run_sweep
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import printable
 from mechdesign.core.parameters import parameters_of
@@ -80,7 +80,7 @@ def model_results(
 ) -> list[ModelResult]:
     """Return the results of models, several at a time, those of earlier runs kept; see ``check_models``."""
     tasks = [Task(model.slug, key_of("report", model), model_result, (model,), _is_final) for model in models]
-    return run_kept(tasks, jobs, fresh, watcher, alone=0.0)
+    return run_resumed(tasks, jobs, fresh, watcher, alone=0.0)
 
 
 def _is_final(result: ModelResult) -> bool:

@@ -54,10 +54,10 @@ def _people(random: Random) -> Rows:
     """Return the header and a row a person: how often it drinks alone, its age, five habits."""
     rows: Rows = [["drinks_alone", "age", *HABITS]]
     for _ in range(PEOPLE):
-        _, drinking, mean_age, habits = GROUPS[_drawn(random, [group[0] for group in GROUPS])]
+        _, drinking, mean_age, habits = GROUPS[_random_place(random, [group[0] for group in GROUPS])]
         age = min(max(round(random.gauss(mean_age, 14.0)), AGES[0]), AGES[1])
         answers = ["yes" if random.random() < share else "no" for share in habits]
-        rows.append([DRINKING[_drawn(random, drinking)], age, *answers])
+        rows.append([DRINKING[_random_place(random, drinking)], age, *answers])
     return rows
 
 
@@ -107,7 +107,7 @@ def write_all(folder: Path = FOLDER) -> None:
             csv.writer(stream, lineterminator="\n").writerows(generator(Random(SEED)))
 
 
-def _drawn(random: Random, shares: Sequence[float]) -> int:
+def _random_place(random: Random, shares: Sequence[float]) -> int:
     """Return a number from 0, drawn with these probabilities."""
     point, total = random.random(), 0.0
     for number, share in enumerate(shares):

@@ -109,13 +109,13 @@ def limits_in_words(mechanism: Mechanism) -> list[str]:
     return limits
 
 
-def wanted_errors(mechanism: Mechanism) -> list[dict[str, str]]:
+def error_rows(mechanism: Mechanism) -> list[dict[str, str]]:
     """Return rows of how many users are needed for a standard error, by the mechanism's own forecasts.
 
     Examples
     --------
     >>> from mechdesign.families.mean import Duchi
-    >>> wanted_errors(Duchi(1.0))[0]
+    >>> error_rows(Duchi(1.0))[0]
     {'error': '0.2', 'users': '118'}
     """
     forecast = mechanism.forecast()
@@ -232,9 +232,9 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
         limits=limits_in_words(mechanism),
         forecast=None if forecast is None else printable(forecast),
         quantity="" if forecast is None else forecast.quantity,
-        rows=wanted_errors(mechanism),
+        rows=error_rows(mechanism),
         certificates=certificate_rows(certificates),
-        figures=drawn_figures(_figures(mechanism)),
+        figures=figure_values(_figures(mechanism)),
         commands=[_command(operation, name) for operation in mechanism.operations()],
         audit=f"mechdesign audit {shlex.quote(name)}",
         columns=[printable(column) for column in mechanism.data_columns],
@@ -249,7 +249,7 @@ def _figures(mechanism: Mechanism) -> list[Figure]:
     return result
 
 
-def drawn_figures(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+def figure_values(figures: Sequence[Figure]) -> list[dict[str, Any]]:
     """Return pictures for a page, with what screen readers say."""
     return [
         {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}

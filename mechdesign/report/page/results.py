@@ -14,7 +14,7 @@ from mechdesign.core.errors import printable
 from mechdesign.core.text import decimals_of
 from mechdesign.report.page.mechanism import (
     certificate_rows,
-    drawn_figures,
+    figure_values,
     limits_in_words,
     privacy_in_words,
 )
@@ -105,7 +105,7 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
         tables=result_tables(estimation.result, _unit(figures), _units(estimation.result)),
-        figures=drawn_figures(figures),
+        figures=figure_values(figures),
         notes=_notes(estimation.result),
         population=estimation.population,
         explained=[printable(text) for text in mechanism.explained()],
@@ -217,9 +217,9 @@ def _units(result: Any) -> dict[str, str]:
 
 def _users(result: Any) -> int | None:
     """Return how many users an estimate rests on; of several tables the most."""
-    found = [getattr(each, "users", None) for each in (result, *getattr(result, "tables", ()))]
-    found += [getattr(getattr(result, "estimate", None), "users", None)]
-    numbers = [int(users) for users in found if isinstance(users, int)]
+    counts = [getattr(each, "users", None) for each in (result, *getattr(result, "tables", ()))]
+    counts += [getattr(getattr(result, "estimate", None), "users", None)]
+    numbers = [int(users) for users in counts if isinstance(users, int)]
     return max(numbers, default=None)
 
 
