@@ -1,4 +1,4 @@
-"""The exact privacy audit of a finite channel with integer weights.
+"""The exact privacy audit of a finite channel with integer weights, and of a k-ary response of any size.
 
 A channel is an integer matrix W: row x holds the weights of the reports of input x and sums to
 2**62. All verdicts compare integers with a rational lower bound of e^epsilon; there is no tolerance.
@@ -7,12 +7,10 @@ Set-wise delta for a pair (x, x') is the sum over reports y of max(0, w_xy - e^e
 an integer, w_xy > E w_x'y exactly when w_xy > floor(E w_x'y): the set that attains the sum is found
 with 64-bit comparisons, and only the totals over that set need large integers.
 
-The exact audit of a k-ary response on a huge alphabet, without forming its matrix.
-
-The rows of such a channel differ only in a few reports: the answer itself, its delegate and the
-delegate of the other answer. Every pair of answers is therefore represented by a pair in a small
-channel with at most three kept answers and two others, in which the kept reports that are alike for
-all answers are lumped together (equal entries: ratio 1, no hockey-stick excess for epsilon >= 0).
+The rows of a k-ary response differ only in a few reports: the answer itself, its delegate and the delegate of
+the other answer. So every pair of answers, of however many, is represented by a pair in a small channel with
+at most three kept answers and two others, in which the kept reports that are alike for all answers are lumped
+together (equal entries: ratio 1, no hockey-stick excess for epsilon >= 0).
 """
 
 from __future__ import annotations

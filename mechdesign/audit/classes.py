@@ -1,23 +1,20 @@
-"""The exact audit of a mechanism that treats all inputs equally: one pair of inputs stands for every pair.
+"""Audits where a few cases stand for all: alike inputs, several reports of one person, densities.
 
-Where each permutation of the inputs, followed by one of the reports, leaves the mechanism as it is and any
-two inputs can be moved to any other two, the reports of one pair decide. They fall into few classes in which
-all reports have the same two weights; so only the classes are compared, as integers of any size.
+*Alike inputs.* Where each permutation of the inputs, followed by one of the reports, leaves the mechanism as
+it is and any two inputs can be moved to any other two, the reports of one pair decide. They fall into few
+classes in which all reports have the same two weights; so only the classes are compared, as integers of any
+size.
 
-The audit of several reports of one person: basic composition, exact wherever one report's audit is.
+*Several reports.* k reports, each private whatever was reported before, are private together with k times the
+epsilon and the delta of one (:meth:`mechdesign.core.guarantee.Guarantee.times`): basic composition, exact
+wherever one report's audit is.
 
-k reports, each private whatever was reported before, are private together with k times the epsilon and the
-delta of one (:meth:`mechdesign.core.guarantee.Guarantee.times`).
-
-The audit of a mechanism with a density: the largest log density ratio, for the mathematical mechanism.
-
-Statement. For a family of densities f(y | x), epsilon-LDP is log f(y | x) - log f(y | x') <= epsilon for all
-x, x' and almost all y. The caller names inputs and outputs at which the supremum is attained, for instance
-the two ends of the range for Laplace, or one point in each piece of a piecewise constant density; the
-largest ratio over them is then the supremum.
-
-What it is not: a certificate of the program that draws the reports. Floating-point output reveals the
-input through the doubles that can occur at all (Mironov, CCS 2012), so a density audit is never exact.
+*Densities.* For a family of densities f(y | x), epsilon-LDP is log f(y | x) - log f(y | x') <= epsilon for
+all x, x' and almost all y. The caller names inputs and outputs at which the supremum is attained, such as the
+two ends of the range for Laplace, or one point in each piece of a piecewise constant density; the largest
+ratio over them is then the supremum. This certifies the mathematical mechanism and not the program
+that draws the reports: floating-point output reveals the input through the doubles that can occur at all
+(Mironov, CCS 2012), so a density audit is never exact.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
-"""Binomial probabilities with a proven error, by ratios of neighbours and without any special function.
+"""Laws on the integers as doubles with proven error bounds: binomial ones, and divergences of noise.
 
-Weights relative to the mode are products of ratios (n-j)/(j+1) * odds; dividing by their sum makes them
-probabilities. What a window leaves out only makes the sum smaller, so the quotients are upper bounds but for
-rounding; rounding is bounded by counting operations, each of which loses at most a part of 2^-53; what is
-left out is bounded by geometric series, as ratios of neighbours fall. Nothing is subtracted, so that all
-errors are relative.
+A binomial law of a million trials has no exact fractions that fit into memory. Its weights relative to the
+mode are products of ratios (n-j)/(j+1) * odds; dividing by their sum makes them probabilities. What a window
+leaves out only makes the sum smaller, so the quotients are upper bounds but for rounding; rounding is bounded
+by counting operations, each of which loses at most a part of 2^-53; what is left out is bounded by geometric
+series, as ratios of neighbours fall. Nothing is subtracted, so that all errors are relative, and no special
+function is used.
 
-Laws on the integers as doubles with proven error bounds, and the divergences of noise that hides one unit.
-
-A binomial law of a million trials has no exact fractions that fit into memory. Its terms are built from the
-mode by products of exact ratios and divided by their own sum, so that the only errors are a known number of
-roundings and a known tail. Every divergence is rounded up: it is a proof, not an approximation.
-
-The divergence of two independent counts without looking at every pair of values.
+Every divergence is rounded up: it is a proof, not an approximation. That of two independent counts does not
+look at every pair of values.
 """
 
 from __future__ import annotations

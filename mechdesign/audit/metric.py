@@ -2,17 +2,13 @@
 
 Distances are the floats given, taken as exact rationals; logarithms and exponentials are rational
 bounds to 48 digits. Double precision only chooses what is compared exactly, with margins that cover
-its rounding.
+its rounding. Exact comparisons are made once for each distinct triple (distance, weight, weight).
 
 Pairs that shorter steps imply (:func:`mechdesign.audit.metric.needed_pairs`) are not judged. For every
 r >= 0, if p_x <= e^(r d) p_x' in every column and for every needed pair, then so it is for all pairs, by
 multiplying along the steps. With r = epsilon this is the verdict. The least r of all pairs, the true
 epsilon, is therefore also that of the needed pairs: the largest ln(w_xy / w_x'y) / d(x, x') over them,
 infinite where a positive weight faces a zero or where two rows at distance 0 differ.
-
-The pairs of inputs whose privacy inequalities are not implied by those of shorter steps.
-
-Distinct (distance, weight, weight) triples: what exact integer comparisons are made on, once each.
 """
 
 from __future__ import annotations

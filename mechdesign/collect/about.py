@@ -1,9 +1,8 @@
-"""What a mechanism is for: the identity, the title and the question of a survey, and its planned users.
+"""What a mechanism is for: the identity, the title and the question of a survey; objects that stay as built.
 
 The fingerprint of a mechanism proves what is drawn. Two surveys may run the same mechanism: what keeps their
-reports apart is the identity, which is drawn when a mechanism is built.
-
-Objects that stay as they were built: what they are for is audited once, and must not change after that.
+reports apart is the identity, which is drawn when a mechanism is built. Mechanisms are sealed as they were
+built: they are audited once, and must not change after that.
 """
 
 from __future__ import annotations

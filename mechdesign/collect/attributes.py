@@ -1,13 +1,8 @@
-"""Categorical attributes: their values, names and labels, and the cells of tables over some of them.
+"""Categorical attributes: names, labels and columns, the cells of tables over some of them, and effects.
 
 A table over attributes a < b < c has one cell a combination of values; flat, the last attribute runs fastest.
 
-What mechanisms of several categorical attributes share: how they are fitted to the columns of a file.
-
-Tables with one column of users' data for each attribute: which columns are read, in which order.
-
-Tables in the coordinates of effects: those of every marginal that no smaller marginal tells.
-
+In the coordinates of effects a table consists of those of every marginal that no smaller marginal tells.
 Along an axis of size k stands the matrix whose first row is 1 everywhere and whose other rows are Helmert's,
 orthonormal and with sum 0. The coordinates of a table that are constant along all axes but those of a set B
 are those of its marginal on B in an orthonormal basis of the functions that sum to 0 along each attribute of
@@ -26,7 +21,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.client import AskedChoice, Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
     Option,
@@ -36,7 +31,6 @@ from mechdesign.collect.collecting import (
     require_data,
     side_by_side,
 )
-from mechdesign.collect.recipes import AskedChoice
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, option, suggestion
 from mechdesign.core.tables import Source, require_no_mask
 from mechdesign.core.text import counted
@@ -310,7 +304,6 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
     subject: ClassVar[str]
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for columns of a file, which become the attributes' names."""
         if ranges:
             raise ParameterError("range", f"{self.subject} no numbers", "omit it")
         self._require_missing(intake.missing)
@@ -324,13 +317,11 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
         return type(self).from_content(content).replaced(intake=intake, about=self.about)
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return the name of each attribute, if it has one, and how many codes it takes; 0 for names."""
         names = self.attributes.names or (None,) * self.attributes.count
         sizes = [labels.size if labels.names is None else 0 for labels in self.attributes.labels]
         return tuple(zip(names, sizes, strict=True))
 
     def _require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing values are to be a category that no attribute has."""
         known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
         if rule == "category" and not known:
             raise ParameterError(

@@ -1,15 +1,7 @@
 """The noun *mechanism*: an object that runs, saves to JSON, and is audited again when it is loaded.
 
-Find every class of a kind: by importing the modules in which they can be.
-
-How integers stand in mechanism files: those that a double does not hold exactly, as strings.
-
-Readers of JSON in other languages round every number to a double, so a whole number beyond 2**53 is written
-as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks
-like one, such as a label of digits, is written with ``=`` before it, and so is one that begins with such
-signs. Both ways are inverse to each other, whatever the content.
-
-Mechanisms that collect: devices make reports, a server counts them and estimates.
+A mechanism that collects also has a client, which makes reports on users' devices, and a server, which counts
+them and estimates.
 """
 
 from __future__ import annotations
@@ -28,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
+from mechdesign.collect.client import rng_alone
 from mechdesign.collect.reader import WithTables
-from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import (
@@ -50,8 +42,8 @@ from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy
 from mechdesign.work.files import read_text, whole_file
 
 if TYPE_CHECKING:
+    from mechdesign.collect.client import Answer, Recipe
     from mechdesign.collect.collecting import Operation
-    from mechdesign.collect.recipes import Answer, Recipe
     from mechdesign.show.figure import Figure
 
 LAST_WITH_VACUOUS = 2
@@ -191,20 +183,20 @@ class Mechanism(Explained, WithTables, WithAbout):
         return None
 
     def recipe(self) -> Recipe:
-        """Return how a client draws a report in integers; see :mod:`mechdesign.collect.recipes`.
+        """Return how a client draws a report in integers; see :mod:`mechdesign.collect.client`.
 
         Raises
         ------
         MethodError
             Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
         """
-        from mechdesign.collect.recipes import no_recipe  # clients in other languages
+        from mechdesign.collect.client import no_recipe  # clients in other languages
 
         raise no_recipe(self.type)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source, as every client draws it."""
-        from mechdesign.collect.recipes import no_recipe  # clients in other languages
+        from mechdesign.collect.client import no_recipe  # clients in other languages
 
         raise no_recipe(self.type)
 

@@ -1,11 +1,4 @@
-"""What mechanisms of categories have in common: can anything be estimated, and missing answers.
-
-Mechanisms whose reports are categories, from which a server estimates frequencies.
-
-Mechanisms with finitely many reports, and their server: one counter per possible report.
-
-Estimated frequencies with their projection on the simplex next to them, on request.
-"""
+"""Mechanisms of one categorical answer: client, server with one counter a report, estimated frequencies."""
 
 from __future__ import annotations
 
@@ -19,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.client import Codes, Labels, rng_alone
 from mechdesign.collect.collecting import Operation, Option, Settings
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import rng_alone
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.errors import DataError, EstimationError, MethodError, ParameterError, RowError
 from mechdesign.core.tables import Coded, Source, Values
@@ -33,8 +25,8 @@ from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng, bit_source
 
 if TYPE_CHECKING:
+    from mechdesign.collect.client import Answer, Recipe, Steps
     from mechdesign.collect.estimate import FrequencyEstimate
-    from mechdesign.collect.recipes import Answer, Recipe, Steps
     from mechdesign.show.figure import Figure
 
 
@@ -96,30 +88,25 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
         raise _no_recipe(self.type)
 
     def recipe(self) -> Recipe:
-        """Return how a client draws a report of one answer."""
+        from mechdesign.collect.client import AskedChoice, Recipe
         from mechdesign.collect.collecting import marked
-        from mechdesign.collect.recipes import AskedChoice, Recipe
 
         name = self.data_columns[0] if self.data_columns else None
         column = marked(name or "answer", self.survey_digest)
         return Recipe((AskedChoice.of(self.labels, name),), (column,), self._client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return one report as a plain value, from the bits of a source."""
-        from mechdesign.collect.recipes import plain_report
+        from mechdesign.collect.client import plain_report
 
         return plain_report(self.written(self.draw(self.labels.encode([answer]), source)))
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return the number of codes that its column takes; 0 where answers have names."""
         return ((None, self.labels.size if self.labels.names is None else 0),)
 
     def _is_value(self, text: str) -> bool:
-        """Whether a text is one of the categories."""
         return text in self.labels.shown()
 
     def _require_missing(self, rule: str) -> None:
-        """Raise ParameterError when missing answers are to be a category and no label is theirs."""
         if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
             raise ParameterError(
                 "missing", f"no category '{MISSING_CATEGORY}'", "build with that label, or drop such rows"
@@ -127,7 +114,7 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
 
 
 def _no_recipe(kind: str) -> MethodError:
-    from mechdesign.collect.recipes import no_recipe
+    from mechdesign.collect.client import no_recipe
 
     return no_recipe(kind)
 
@@ -153,7 +140,6 @@ class ReportMechanism(CategoryMechanism[EstimateT_co]):
         """Return the estimate from the number of times each report was made."""
 
     def aggregator(self) -> Aggregator[EstimateT_co]:
-        """Return an empty counter of reports; counters of many servers can be merged."""
         return Aggregator(self)
 
 
@@ -180,7 +166,6 @@ class Aggregator(Server[ReportMechanism[Any]], Generic[EstimateT_co]):
         return int(self.counts.sum())
 
     def _count(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
         if isinstance(reports, Coded):
             with suppress(DataError):  # said again below, with the row
                 distinct = self.mechanism.read(reports.values)
@@ -288,7 +273,6 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         return tuple(lines)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
         from mechdesign.collect.collecting import ANYWAY, Column, column_operations
 
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
@@ -307,7 +291,6 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         return f"one of {_abridged(self.report_labels)}"
 
     def read(self, reports: Any) -> Codes:
-        """Return the numbers of reports; refuse a report that no answer can produce."""
         codes = self.report_labels.encode(reports, "reports")
         possible = self.possible_reports()
         if possible.all():
@@ -330,7 +313,6 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
 
     @property
     def counters(self) -> int:
-        """Number of counters that the server keeps: one a report."""
         return self.report_labels.size
 
     def count(self, reports: Codes) -> Codes:

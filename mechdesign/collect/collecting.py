@@ -1,14 +1,12 @@
-"""Operations ``randomize`` and ``estimate`` on tables, for every mechanism whose reports are columns.
+"""Operations of mechanisms on tables: their columns and options; ``randomize`` and ``estimate`` for all.
+
+A mechanism lists its operations; whatever reads and writes files runs them and knows no class of mechanism.
 
 Columns of reports carry a digest of the mechanism and its survey in their name, ``age__m3f2a91c07d4e``: a
 name survives what spreadsheets, statistics programs and databases do to a table (sorting, filtering,
 appending rows, converting), costs nothing per row, and two columns of different mechanisms or surveys
 cannot be merged by mistake. A comment line before the header would be lost or taken for data, a column of
 its own would cost 14 bytes a row.
-
-What a mechanism does with tables: operations with the columns they take and give, and their options.
-
-A mechanism lists its operations; whatever reads and writes files runs them and knows no class of mechanism.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""What estimates share: values with standard errors, intervals, notes, rows to print, and plain values.
-
-Estimates of frequencies, with their errors.
-
-What the server says: means with standard errors and confidence intervals.
-
-Cross tables: shares over several attributes, as a list of cells or as a grid on paper.
-"""
+"""Estimates with standard errors, intervals and notes: frequencies, means, and cross tables of attributes."""
 
 from __future__ import annotations
 
@@ -73,7 +66,6 @@ class Estimated(Tidy):
         return "".join(f"\nnote: {printable(note)}" for note in self._said())
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the estimate as columns, a row for each value; see :meth:`Tidy.tidy`."""
         return tidy_columns(self.question, [self.single], self.value, self.standard_error, self._ends(level))
 
     def _about(self) -> Mapping[str, Any]:
@@ -147,7 +139,6 @@ class ListedEstimate(Estimated):
         return self._ends(level, len(self.value) if simultaneous else 1)
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the estimates as columns, a row each; see :meth:`Tidy.tidy`."""
         names, more = list(self._names()), self._beside()
         return tidy_columns(self.question, names, self.value, self.standard_error, self.interval(level), more)
 
@@ -370,7 +361,6 @@ class AttributeMeans(ListedEstimate):
         return {"reports": self.reports}
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the means as columns, a row for each attribute; see :meth:`Tidy.tidy`."""
         ends, single = self.interval(level), [self.single] * len(self.names)
         return tidy_columns(self.names, single, self.value, self.standard_error, ends, self._beside())
 
@@ -493,7 +483,6 @@ class CountedTable(CrossTable):
         return self.cells.notes
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the cells as columns, a row each; see :meth:`Tidy.tidy`."""
         return with_question(self.cells.tidy(level), self.title)
 
     @property
@@ -562,7 +551,6 @@ class CrossTables(Tidy):
         return "\n\n".join(map(str, self._tables()))
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return all of them as columns, a row for each cell."""
         return stacked(each.tidy(level) for each in self._tables())
 
     def grids(self) -> dict[str, Columns]:

@@ -1,4 +1,4 @@
-"""A finite channel held as integers: what is audited is what is sampled."""
+"""A finite channel as integers: the weights that are audited are those that are sampled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import REMEDY, SINGULAR, FrequencyMechanism
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.client import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_private
 from mechdesign.core.certificate import Certificate, PrivacyAudit
@@ -25,9 +25,9 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, require_channel
 
 if TYPE_CHECKING:
+    from mechdesign.collect.client import Steps
     from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.collect.frequency_limits import FrequencyLimits
-    from mechdesign.collect.recipes import Steps
     from mechdesign.show.figure import Figure
 
 CHUNK = 1 << 16
@@ -110,16 +110,13 @@ class FiniteChannel(FrequencyMechanism):
         return Randomizer(self.audit().true_epsilon, rows=tuple(rows))
 
     def audit(self) -> PrivacyAudit:
-        """Return the exact privacy audit of the weights that are sampled from."""
         return self._audit
 
     @property
     def channel(self) -> NDArray[np.float64]:
-        """The probabilities in floating point, shape (n, m)."""
         return floats_of_weights(self.weights)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of the row sums."""
         require_channel(self.weights)
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
 
@@ -132,7 +129,6 @@ class FiniteChannel(FrequencyMechanism):
         return ", ".join(parts)
 
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return the reports that have a positive weight for some answer."""
         possible: NDArray[np.bool_] = self.weights.max(axis=0) > 0
         return possible
 
@@ -145,7 +141,6 @@ class FiniteChannel(FrequencyMechanism):
     # Client
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:
-        """Return the number of a report for the number of each answer."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), CHUNK):
             part = codes[start : start + CHUNK]
@@ -190,7 +185,7 @@ class FiniteChannel(FrequencyMechanism):
 
     def _client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
-        from mechdesign.collect.recipes import category_names, row_hex  # clients in other languages
+        from mechdesign.collect.client import category_names, row_hex  # clients in other languages
 
         rows = [row_hex(row) for row in self._cumulative.tolist()]
         return {"step": "row", "rows": rows, "labels": category_names(self.report_labels)}
@@ -338,7 +333,6 @@ class FiniteChannel(FrequencyMechanism):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return weights, promise and labels as plain values."""
         target = self.target
         return {
             "epsilon": target.epsilon,
@@ -354,7 +348,6 @@ class FiniteChannel(FrequencyMechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         weights, labels, report_labels = (content[name] for name in ("weights", "labels", "report_labels"))
         notion = FILED_NOTIONS[one_of("notion", content["notion"], tuple(FILED_NOTIONS))]

@@ -1,4 +1,4 @@
-"""Confidence limits of frequencies: what the score of an answer does for users who gave it and for others.
+"""Confidence limits of frequencies, quantiles and noisy sums, and notes on estimates that cannot be true.
 
 The estimate of the frequency f of an answer is an average of scores, E[score] = 1 for a user who gave the
 answer and 0 for all others. Under the hypothesis f the first three cumulants of a score are therefore known:
@@ -9,15 +9,12 @@ answer and 0 for all others. Under the hypothesis f the first three cumulants of
 ``others`` averages over the other answers by their estimated frequencies; for a k-ary response it is the same
 for all of them, except for the one that the others are mapped to.
 
-Confidence intervals of quantiles by testing what cumulative shares may be.
+The law of a noisy sum of rounded numbers depends on all numbers, of which only the sum is asked for. Its
+second to fourth cumulants are taken at their largest over all data, the third one in both directions: where
+the data are others, the intervals are wider than need be.
 
-Limits for sums of rounded numbers: the score test with the worst moments over all data.
-
-The law of the noisy sum depends on all numbers, of which only the sum is asked for. Its second to fourth
-cumulants are taken at their largest over all data, the third one in both directions: where the data are
-others, the intervals are wider than need be.
-
-Estimates that cannot be true: far outside of where the truth must lie, so the reports are others.
+An interval of a quantile holds the values whose cumulative share may be that of the quantile, by the test of
+the share. An estimate far outside of where the truth must lie belongs to other reports.
 """
 
 from __future__ import annotations
@@ -137,7 +134,6 @@ class AverageLimits(ScoreTestLimits):
         return np.clip(hypothesis, 0.0, 1.0)
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         second, third, fourth = self._cumulants(self._possible(self.value + side * distance))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
         step = rare_step(self.step, second, fourth)
@@ -213,10 +209,6 @@ class FrequencyLimits(MixtureLimits):
         return np.stack(cumulants(means, *curves))
 
     def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
-        """Return the parts of users who gave the answer and of the others.
-
-        Users whom a hypothesis below the estimate takes from the answer gave the worst of the others.
-        """
         moved = np.maximum(np.clip(self.value, 0.0, 1.0) - hypothesis, 0.0)
         rest = 1.0 - hypothesis - moved
         second, third, fourth = (

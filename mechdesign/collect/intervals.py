@@ -15,8 +15,6 @@ them in general. Half a step (the distance of two sums next to each other, or th
 which is the size of a rare report) is taken off the observed distance, as for every continuous law that
 stands for a discrete one. The moments are those of the *hypothesis*, not of the estimate: near an end of the
 range a report is rare under the hypothesis and perhaps absent among those observed.
-
-Tails of Pearson type III laws: shifted gamma distributions with mean 0, variance 1 and some skewness.
 """
 
 from __future__ import annotations

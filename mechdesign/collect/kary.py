@@ -1,7 +1,4 @@
-"""The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array.
-
-Drawing the reports of a k-ary response, in blocks.
-"""
+"""The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.client import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.oracle import KaryEstimator, Moments, Oracle, Shares, bernoulli, split_weights
 from mechdesign.core.certificate import Certificate, PrivacyAudit
@@ -37,8 +34,8 @@ from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
+    from mechdesign.collect.client import Steps
     from mechdesign.collect.estimate import FrequencyEstimate
-    from mechdesign.collect.recipes import Steps
     from mechdesign.show.figure import Figure
 
 BLOCK = 1 << 14
@@ -263,11 +260,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return Randomizer(self.audit().true_epsilon, self.weights.kept if self.weights.own == 0 else 0)
 
     def audit(self) -> PrivacyAudit:
-        """Return the exact privacy audit of the weights that are sampled from."""
         return self._audit
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of the row sums."""
         self.weights.require()
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
 
@@ -311,13 +306,11 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return Fraction(self.weights.own + self.weights.high, TOTAL), Fraction(self.weights.low, TOTAL)
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of whether a report is among ``cells`` categories."""
         own, other = self.support_shares()
         return bernoulli(own + (cells - 1) * other), bernoulli(cells * other)
 
     @property
     def report_bits(self) -> int:
-        """The bits that number all reports that can be made."""
         return (int(self.possible_reports().sum()) - 1).bit_length()
 
     @cached_property
@@ -344,11 +337,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return f"{counted(self.weights.size, 'answer')}{remark}, epsilon={self.epsilon:g}{delta}"
 
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return the reports that are possible."""
         return np.ones(self.weights.size, dtype=bool) if self.weights.own else self.is_kept
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:
-        """Return the number of a report for the number of each answer."""
         return draw_reports(self, codes, source)
 
     @cached_property
@@ -358,7 +349,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def _client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
-        from mechdesign.collect.recipes import category_names, whole_hex  # clients in other languages
+        from mechdesign.collect.client import category_names, whole_hex  # clients in other languages
 
         weights, all_kept = self.weights, self._kept_in_order
         return {
@@ -372,7 +363,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
         }
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
-        """Return unbiased frequency estimates with standard errors from the counts of reports."""
         from mechdesign.collect.estimate import FrequencyEstimate
         from mechdesign.collect.frequency_limits import few_users, told_by_intervals
 
@@ -399,7 +389,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return (channel_figures(self.channel, text, text) if text else []) + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with this many users."""
         count = user_count(users)
         try:
             estimator = self._estimator
@@ -421,7 +410,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return reported_alike([text[answer] for answer in alike.tolist()], blank)
 
     def content(self) -> dict[str, Any]:
-        """Return weights, promise and labels as plain values."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -436,7 +424,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         kept = wholes("kept", content["kept"], 1)
         own, high, low = (content[name] for name in ("own", "high", "low"))

@@ -1,21 +1,17 @@
-"""What every frequency oracle is: one answer goes in, and the report supports some of the categories.
+"""Frequency oracles: one answer goes in, and the report supports some of the categories.
 
 A user's own category is supported with probability p, any other one with q < p, whichever it is ("pure"
 protocols, Wang et al. 2017). So a category that a share s of all reports supports has the unbiased estimate
 (s - q) / (p - q), and one user adds to its variance p (1 - p) / (p - q)^2 or q (1 - q) / (p - q)^2.
 
-Variance and length of reports that are subsets of categories, and the best size of the subsets.
+Where reports are subsets of categories, their best size depends on the frequency in question. For a rare
+category the variance is least at one size, for a category as frequent as all others at a size that is often
+one more.
 
-What is best depends on the frequency in question. For a rare category the variance of subset selection is
-least at one size of the subsets, for a category as frequent as all others at a size that is often one more.
-
-Moments of integers, exactly: of indicators, of numbers drawn, of mixtures.
-
-The unbiased frequency estimator of a k-ary response, with its variance, in O(n).
-
-A kept answer j other than the shared delegate reports itself with own + high and all others report it
-with low; an answer that is not kept reports itself with own. So both kinds are shifted and scaled shares
-of reports, and the delegate's frequency is what is left of 1.
+The estimator of a k-ary response is not pure where some answers are not kept. A kept answer j other than the
+shared delegate reports itself with own + high and all others report it with low; an answer that is not kept
+reports itself with own. So both kinds are shifted and scaled shares of reports, and the delegate's frequency
+is what is left of 1; all of it takes O(n).
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.categories import CategoryMechanism
-from mechdesign.collect.codec import Codes
+from mechdesign.collect.client import Codes
 from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.randomness import TOTAL, BitSource

@@ -1,15 +1,4 @@
-"""Score limits for means: variance and skewness of the estimate under each hypothesis about the mean.
-
-Under the hypothesis that the mean is m, with S the average of s(c) = E[y^2 | c] over the users,
-
-    n Var = S - f avg(c^2) - (1 - f) m^2,
-
-f = 1 for the users at hand, whose values are fixed, f = 0 for a population, and n/N when n users were drawn
-from the N of interest. S is observed, and moved to what a mean of m allows. For a population, a hypothesis
-beyond the estimate also changes S: it is mixed with the end of the range it lies towards, by the share that
-moves the mean from the estimate to m; users whom nobody of the sample resembles count only so.
-
-What a report's first three moments are for each value, and what sums of reports tell about unknown values.
+"""Score limits for means: the moments of a report for each value, and of the estimate under each hypothesis.
 
 Let c = x - offset be a centred value and y = slope r a centred, unbiased report, E[y | c] = c. A mechanism
 is described by the curves s(c) = E[y^2 | c] and E[y^3 | c]. The values of the users are unknown; but if their
@@ -19,6 +8,15 @@ mean is m and the average of s over them is S, then
 - avg(c^2) >= k S + (convex envelope of c^2 - k s)(m) for every number k.
 
 Both are Jensen's inequality. k is the slope of c^2 against s; with s = A + B c^2, k = 1/B gives equality.
+
+Under the hypothesis that the mean is m,
+
+    n Var = S - f avg(c^2) - (1 - f) m^2,
+
+f = 1 for the users at hand, whose values are fixed, f = 0 for a population, and n/N when n users were drawn
+from the N of interest. S is observed, and moved to what a mean of m allows. For a population, a hypothesis
+beyond the estimate also changes S: it is mixed with the end of the range it lies towards, by the share that
+moves the mean from the estimate to m; users whom nobody of the sample resembles count only so.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""What servers share: they belong to one mechanism, merge in any order, and are saved as its own.
+"""Servers: they belong to one mechanism, count reports, merge in any order, and are saved as its own.
 
-Counts that come from a file or another machine: integers, and not more than can be counted.
-
-Counts of reports that come from a file: a source that a server merges instead of reading rows.
-
-Base of servers where one report may add to several counters; they also count the users.
-
-Contents that are damaged: whatever reading them raises is an error of this package.
+Counts that come from a file or another machine are integers, and not more than can be counted; contents that
+are damaged raise an error of this package, whatever reading them raises.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Self, TypeV
 import numpy as np
 
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
-from mechdesign.collect.codec import Codes
+from mechdesign.collect.client import Codes
 from mechdesign.collect.reader import report_rule
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError
 from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask
@@ -315,7 +310,6 @@ class CellCounts(Server[MechanismT]):
         """Raise DataError if this many reports cannot produce the counters."""
 
     def _count(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
         self._add(*self._added(reports))
 
     def _add(self, counts: Codes, users: int) -> None:

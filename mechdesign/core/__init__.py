@@ -1,1 +1,1 @@
-"""Core nouns and verbs: problem, method, solution, solve, compare. Imports nothing of the package."""
+"""Core nouns and verbs: problem, method, solution, solve. Imports nothing of the package."""

@@ -1,9 +1,4 @@
-"""A certificate: one property, whether it holds, the figures behind it and a witness.
-
-What every audit of privacy finds: what is proven of the guarantee, and a witness.
-
-What an exact privacy audit found.
-"""
+"""Certificates: a property, its verdict, figures and a witness; and the results of audits of privacy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,12 @@
-"""TOML and JSON from files that anybody may have written: parsed only when that takes bounded memory.
+"""TOML and JSON from files that anybody may have written, and whole numbers beyond those of a double.
 
 A line of TOML such as ``a.a.a = 1`` makes a table for every dot, and the parser keeps all beginnings of the
-name; brackets in brackets are a call in a call. So depth and number of tables are counted first.
+name; brackets in brackets are a call in a call. So depth and number of tables are counted before parsing.
+
+Readers of JSON in other languages round every number to a double, so a whole number beyond 2**53 is written
+as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks
+like one, such as a label of digits, is written with ``=`` before it, and so is one that begins with such
+signs. Both ways are inverse to each other, whatever the content.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Text from files and from elsewhere, made fit for a terminal.
-
-The errors of the toolkit: where, what, and what to do, joined to one line when it is printed.
-
-Errors of a method or of a solver that end one run, and not the program: which they are, and their text.
-"""
+"""The errors of the toolkit: where, what, and what to do, in one line that is fit for a terminal."""
 
 from __future__ import annotations
 
@@ -249,7 +244,6 @@ class RowError(DataError):
 
     @property
     def place(self) -> str:
-        """Where, and at which row."""
         column = f", column '{self.column}'" if self.column else ""
         return self.where + f": row {self.row + 1}{column}"
 

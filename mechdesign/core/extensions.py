@@ -1,17 +1,12 @@
-"""Extensions: packages above the kernel, registered by name and imported when they are asked for.
+"""Packages by name: extensions above the kernel, names imported on first use, and former names of modules.
 
-The front registers two: ``mechdesign.families``, with the problems and mechanisms of each family, and
-``mechdesign.papers``, which reproduces, judges and refutes the sources. What a family has of its own for the
-sources stands in its folder ``papers``, by the names of its problems.
+The front registers two extensions: ``mechdesign.families``, with the problems and mechanisms of each family,
+and ``mechdesign.papers``, which reproduces, judges and refutes the sources. What a family has of its own for
+the sources stands in its folder ``papers``, by the names of its problems.
 
-Packages whose names are found on first use, so that a command imports only what it needs.
-
-The version that is installed.
-
-Former names of packages and modules: found for one version more, with a warning.
-
-The front asks :class:`FormerNames` behind Python's own finders, so it is asked for names that nothing else
-has. The table says where the names of a former package are; a deeper module is looked for below that.
+Former names last for one version more, with a warning. The front asks :class:`FormerNames` behind Python's
+own finders, so it is asked for names that nothing else has; a deeper module is looked for below the name of
+today.
 """
 
 from __future__ import annotations

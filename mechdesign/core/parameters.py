@@ -1,9 +1,7 @@
-"""Parameters as plain mappings: mapping -> problem, problem -> mapping, and the JSON Schema.
+"""Parameters as plain mappings: from a mapping to a problem and back, the JSON Schema, and descriptions.
 
-The problem's fields are the only schema. A parameter may also be given by a named generator of
-the problem class, for instance ``prior = {name = "zipf", size = 1000, exponent = 1.1}``.
-
-What the parameters of a problem mean, as its fields say.
+The problem's fields are the only schema. A parameter may also be given by a named generator of the problem
+class, for instance ``prior = {name = "zipf", size = 1000, exponent = 1.1}``.
 """
 
 from __future__ import annotations

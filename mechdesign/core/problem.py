@@ -1,14 +1,10 @@
-"""The noun *problem*: a frozen, validated description that judges candidates and knows no solver.
+"""The nouns *problem*, a validated description that judges candidates, and *method*, an algorithm for one.
 
-The noun *method*: a named algorithm for one class of problems.
-
-What belongs to a problem, found by name beside its class or in its papers: methods, figures, quantities.
-
-A problem in the module ``families/mean/interval.py`` has its table ``METHODS`` there or in
-``interval_methods.py``, and what reproduces its sources in ``families/mean/papers/interval.py``. A method in
-a file of its own is found where that file is named ``interval_<word>.py`` and has a line that begins with
-``METHOD = ``. Where the problem has a folder of its own, ``interval/problem.py``, all modules of that folder
-and of ``papers/interval/`` belong to it.
+What belongs to a problem is found by name. A problem in the module ``families/mean/interval.py`` has its
+table ``METHODS`` there or in ``interval_methods.py``, and what reproduces its sources in
+``families/mean/papers/interval.py``. A method in a file of its own is found where that file is named
+``interval_<word>.py`` and has a line that begins with ``METHOD = ``. Where the problem has a folder of its
+own, ``interval/problem.py``, all modules of that folder and of ``papers/interval/`` belong to it.
 """
 
 from __future__ import annotations

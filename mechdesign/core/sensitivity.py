@@ -1,24 +1,17 @@
-"""What a parameter is worth: the derivative of the optimum, and the constraints that it pays for.
-
-The slope comes from the multipliers that prove the bound (:class:`Prices`), where the method
-has them. The slopes to the left and to the right come from solving again nearby; they check the first, and
-they are all there is for a closed form. Where the two sides differ the optimum has a kink, and no single
-number is its derivative: then both are reported.
-
-What proves a bound, kept so that it can be asked again: multipliers, and the Lagrangian they belong to.
+"""What a parameter is worth: the slope of the optimum, the multipliers behind it, constraints in conflict.
 
 Let x be the variables of a convex program and y the multipliers of its constraints. When a parameter moves,
-the optimum moves at the rate of the Lagrangian L(x, y), both held fixed (the envelope theorem). So whoever
-proved a bound with multipliers hands them on, as an object that returns L for the problem with another
-parameter; nothing is solved again.
+the optimum moves at the rate of the Lagrangian L(x, y), both held fixed (the envelope theorem). So a method
+that proves a bound by multipliers hands them on as :class:`Prices`, which return L for the problem with
+another parameter; nothing is solved again. The slopes to the left and to the right come from solving again
+nearby; they check the first, and they are all there is for a closed form. Where the two sides differ the
+optimum has a kink, and no single number is its derivative: then both are reported.
 
-Why a problem is infeasible: a set of constraints that conflict, of which dropping any resolves it.
+An infeasible problem has a set of constraints that conflict, of which dropping any resolves it.
 
-What solvers keep from one problem to the next, where somebody solves a series of nearby ones.
-
-A solver of linear programs then starts from the basis in which the last program ended. Bounds are proven from
-the multipliers as always, so nothing rests on where it started. Where a program has several optima, another
-one of them may be found. So series are kept together where values alone are used, or by request.
+In a series of nearby problems a solver of linear programs starts from the basis in which the last one ended.
+Bounds are proven from the multipliers as always, so nothing rests on where it started. Where a program has
+several optima, another one of them may be returned; so series are for values, or by request.
 """
 
 from __future__ import annotations

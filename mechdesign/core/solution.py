@@ -1,4 +1,4 @@
-"""The noun *solution*: what a method found, with value and residuals recomputed by the problem."""
+"""The noun *solution*: the outcome of a method, with value and residuals recomputed by the problem."""
 
 from __future__ import annotations
 

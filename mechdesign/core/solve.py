@@ -1,13 +1,10 @@
-"""``solve``: choose a method, run it, and check what it says against the problem.
+"""``solve``: choose a method, run it, and check its outcome against the problem; ``simulate`` its mechanism.
 
-One thread for linear algebra while something is solved, and then as many as before.
-
-OpenBLAS and MKL have one thread for each core. On the small matrices of design problems these wait for each
-other in small steps, and where another process has one of the cores, a solve takes ten times as much of the
-processor. The number belongs to the whole process: the first solve that begins sets it to one, and the last
-one that ends sets it back. It is left alone where an environment variable says how many there are.
-
-``simulate``: a solution's mechanism on simulated users, where the problem's source has a simulation.
+Linear algebra has one thread while something is solved. OpenBLAS and MKL have one for each core; on the small
+matrices of design problems these wait for each other in small steps, and where another process has one of the
+cores, a solve takes ten times as much of the processor. The number belongs to the whole process: the first
+solve that begins sets it to one, and the last one that ends sets it back. It is left alone where an
+environment variable says how many there are.
 """
 
 from __future__ import annotations

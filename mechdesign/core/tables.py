@@ -1,10 +1,7 @@
-"""Tables in blocks: what flows between data files and mechanisms, so that no file has to fit into memory.
+"""Tables in blocks, so that no file has to fit into memory; columns as arrays, and data frames in partitions.
 
-Columns of users' data as arrays: a mask of numpy is never lost, and what is not a column is said.
-
-Data frames of Dask: counted partition by partition where they are, the results merged in a tree.
-
-Nothing of Dask is imported before such a frame is given.
+A mask of numpy is never lost, and an error says what is not a column. Frames of Dask are counted partition by
+partition where they are, and the results merged in a tree; nothing of Dask is imported before there is one.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""Exact numbers of any size as texts: a quotient where it is short, else decimals, rounded as stated.
+"""Text for people: exact numbers, numbers to their standard error, tables, notebooks; and values for JSON.
 
-No double and no text of all digits is made on the way: a number may have a million digits.
-
-Estimates as text: with digits down to the second one of their standard error, and no fewer than usual.
-
-Plain-text tables, and values in a short line.
-
-What notebooks show: tables in HTML, without styles of their own, every text escaped.
-
-Values of the toolkit as plain JSON values.
+An exact number is a quotient where that is short, else decimals, rounded in the direction that is named. No
+double and no text of all digits is made on the way: a number may have a million digits. HTML for notebooks
+has no styles of its own, and every text in it is escaped.
 """
 
 from __future__ import annotations

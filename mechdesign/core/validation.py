@@ -1,16 +1,14 @@
-"""Numbers of promises as they were written: decimals and quotients exactly, and doubles never above them.
+"""Numbers as they were written, exactly, and checks that name the field, what is wrong and the remedy.
 
 A double such as 0.1 is a little above the decimal that was written. What is promised in decimals has to hold
-for the decimal, or ten guarantees of 0.1 would be more than one of 1.
+for the decimal, or ten guarantees of 0.1 would be more than one of 1. So decimals and quotients are read
+exactly, and the double beside them is never above them.
 
-Numbers in texts of other programs, read exactly; what looks like a number and is not one is never a name.
+A table of another program may hold names and numbers. Percent signs, separators of thousands, decimal commas,
+``nan``, quotients by zero and codes of missing values are none of both: they are refused with what to do.
 
-A table may hold names and numbers. Percent signs, separators of thousands, decimal commas, ``nan``, quotients
-by zero and codes of missing values are none of both: they are refused with what to do.
-
-Checks of numbers, vectors and matrices that name the field, what is wrong and the remedy.
-
-They stand behind the gate of :mod:`mechdesign.exact.numbers`: what they look at is plain already.
+Checks of vectors and matrices stand behind the gate of :mod:`mechdesign.exact.numbers`: what they look at is
+plain already.
 """
 
 from __future__ import annotations

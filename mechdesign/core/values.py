@@ -1,15 +1,9 @@
-"""Values: small frozen objects whose fields are checked, and made what is kept, before they are complete.
+"""Values: small frozen objects with checked fields; types that mechanisms hand back; forecasts and remarks.
 
-A dataclass is complete before it can check its fields, so to keep something else than it was given it had to
-write to what must not be written to. Here a field states its check (:func:`value_field`,
+A dataclass is complete before it can check its fields, so to keep something else than its argument it would
+have to write to what must not be written to. Here a field states its check (:func:`value_field`,
 :func:`dependent_field`), and the class has in ``__attrs_post_init__`` only what concerns several fields.
 Parameters of problems also state their words: see :mod:`mechdesign.core.fields`.
-
-What type checkers and editors are told: numbers that are accepted, and what mechanisms hand back.
-
-How good an answer will be, said before anything is collected.
-
-A remark on a solution before anything is built or collected: the simplest outlook.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Exact arithmetic: numbers as written, integers out of 2^62, bounds of e^epsilon, random bits."""
+"""Exact arithmetic: plain numbers, integers out of 2^62, bounds of e^epsilon, random bits and draws."""

@@ -1,6 +1,4 @@
-"""Where random bits come from: keyed by the operating system for deployment, numpy for simulations.
-
-Random bits at the speed of memory: ChaCha20, keyed by the operating system again for every request.
+"""Random bits: ChaCha20 keyed by the operating system, or numpy for simulations; integer weights.
 
 The operating system's generator is asked for a key of 256 bits, the key is expanded by ChaCha20 to as many
 bits as one request needs, at most ``LARGEST`` bytes, and is dropped. The next request gets another key.
@@ -19,8 +17,6 @@ Why there is no state to protect
 
 The cipher comes from the package ``cryptography``, which uses OpenSSL's. It takes the same time for all keys,
 on every processor. Small requests go to the system's call itself, which is quicker for them.
-
-Integer weights on their way into an audit: a matrix of integers, rows that sum to 2**62.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism, Mechanism
+from mechdesign.collect.client import rng_alone
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import noise_of, randomizer
-from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import audit_density
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import as_floats, checked_area
+from mechdesign.collect.client import as_floats, checked_area, rng_alone
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,
@@ -31,7 +31,6 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError, named_option, option
 from mechdesign.core.guarantee import Proof

@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
 from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
-from mechdesign.collect.codec import Array, Labels
+from mechdesign.collect.client import Answer, Array, AskedNumber, Labels, Recipe, rng_alone
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, rng_alone
 from mechdesign.collect.score import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate

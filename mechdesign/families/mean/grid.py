@@ -30,10 +30,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.collect.codec import Array, Domain
+from mechdesign.collect.client import Array, Domain, Steps
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.recipes import Steps
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit

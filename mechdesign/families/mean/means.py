@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.classes import DensityAudit
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import Array, Domain
+from mechdesign.collect.client import Answer, Array, AskedNumber, Domain, Recipe, Steps, no_recipe, rng_alone
 from mechdesign.collect.collecting import (
     CLIP,
     Column,
@@ -32,7 +32,6 @@ from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.client import Steps
 from mechdesign.collect.frequency_limits import Cumulants, WorstLimits, response_cumulants
-from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
+from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.frequency_limits import WorstLimits
-from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer

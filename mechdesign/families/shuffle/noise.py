@@ -23,9 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import Labels
+from mechdesign.collect.client import (
+    Answer,
+    AskedChoice,
+    AskedNumber,
+    Labels,
+    Recipe,
+    Steps,
+    row_hex,
+    whole_hex,
+)
 from mechdesign.collect.collecting import marked
-from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex, whole_hex
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value

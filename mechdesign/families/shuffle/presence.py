@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass, pair_divergence, shift_divergence
-from mechdesign.collect.recipes import Steps, whole_hex
+from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource

@@ -10,8 +10,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.client import Steps
 from mechdesign.collect.frequency_limits import WorstLimits, response_cumulants
-from mechdesign.collect.recipes import Steps
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int

@@ -20,10 +20,18 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed, weakest
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import Labels
+from mechdesign.collect.client import (
+    Answer,
+    AskedChoice,
+    AskedNumber,
+    Labels,
+    Recipe,
+    Steps,
+    rng_alone,
+    row_hex,
+)
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone, row_hex
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee

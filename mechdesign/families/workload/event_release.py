@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.categories import Aggregator, ReportMechanism
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.client import Codes, Labels, Steps, rng_alone
 from mechdesign.collect.collecting import ANYWAY, Column, Operation, Settings, column_operations
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import rare_step
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import Steps, rng_alone
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate

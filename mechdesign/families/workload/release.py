@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.categories import ReportMechanism
-from mechdesign.collect.codec import Codes, Domain, Labels
+from mechdesign.collect.client import Answer, AskedNumber, Codes, Domain, Labels, Recipe, Steps, rng_alone
 from mechdesign.collect.collecting import (
     ANYWAY,
     CLIP,
@@ -28,7 +28,6 @@ from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.frequency_limits import few_users, implausible
 from mechdesign.collect.intervals import tail_of
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, rng_alone
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.client import Codes, Labels, Steps, whole_hex
 from mechdesign.collect.oracle import Shares
-from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import exp_written

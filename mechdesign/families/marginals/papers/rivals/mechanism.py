@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import composed
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.codec import Codes
+from mechdesign.collect.client import Codes, rng_alone
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import on_table
-from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
