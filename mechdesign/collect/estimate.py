@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import ParameterError, printable
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.data.frames import Columns, Tidy, cross_layout, stacked, tidy_columns, with_question
 
@@ -570,6 +571,8 @@ class AskedTables(CrossTables):
     ----------
     tables : tuple of CrossTable
     """
+
+    found = FormerAttribute("tables")
 
     tables: tuple[Any, ...]
 

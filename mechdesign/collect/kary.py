@@ -224,13 +224,13 @@ class KaryResponse(FrequencyMechanism, Oracle):
         """
         delta, exponential = privacy_delta(channel.delta), exp_written(channel.epsilon)
         own = math.floor(as_written(delta) * TOTAL)
-        kept = wholes("kept", channel.kept, 1)
-        low, high = split_weights(TOTAL - own, len(kept), exponential)
+        likely = wholes("kept", channel.kept, 1)
+        low, high = split_weights(TOTAL - own, len(likely), exponential)
         if high < low:  # epsilon below the resolution of the weights: the constant response is as good
-            kept = kept[:1]
+            likely = likely[:1]
             low, high = split_weights(TOTAL - own, 1, exponential)
-        weights = KaryWeights(channel.size, len(kept), own, high, low)
-        return cls(weights, kept, privacy_epsilon(channel.epsilon), delta, labels)
+        weights = KaryWeights(channel.size, len(likely), own, high, low)
+        return cls(weights, likely, privacy_epsilon(channel.epsilon), delta, labels)
 
     @classmethod
     def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
@@ -425,7 +425,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         require_total(content)
-        kept = wholes("kept", content["kept"], 1)
+        likely = wholes("kept", content["kept"], 1)
         own, high, low = (content[name] for name in ("own", "high", "low"))
-        weights = KaryWeights(content["size"], len(kept), own, high, low)
-        return cls(weights, kept, content["epsilon"], content["delta"], content["labels"])
+        weights = KaryWeights(content["size"], len(likely), own, high, low)
+        return cls(weights, likely, content["epsilon"], content["delta"], content["labels"])

@@ -446,7 +446,7 @@ def power_means(scores: Array, chances: Sequence[float]) -> Array:
     return moments
 
 
-def split_weights(rest: int, kept: int, exponential: Fraction) -> tuple[int, int]:
+def split_weights(rest: int, likely: int, exponential: Fraction) -> tuple[int, int]:
     """Return (low, high) with high + (kept - 1) low = rest and high <= E low."""
-    low = math.ceil(rest / (exponential + kept - 1))
-    return low, rest - (kept - 1) * low
+    low = math.ceil(rest / (exponential + likely - 1))
+    return low, rest - (likely - 1) * low

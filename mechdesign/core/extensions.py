@@ -17,13 +17,15 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Kind = TypeVar("Kind")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _EXTENSIONS: dict[str, str] = {}
 
@@ -170,7 +172,7 @@ def derived(kinds: Iterable[type[Kind]]) -> Iterator[type[Kind]]:
 
 
 def offered(
-    package: str, modules: Mapping[str, str]
+    package: str, modules: Mapping[str, str], former: Mapping[str, str] | None = None
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__all__`` of a package, and its functions ``__getattr__`` and ``__dir__``.
 
@@ -180,6 +182,8 @@ def offered(
         Its name.
     modules : mapping
         The modules of the package, each with the names that are offered of it, with spaces between them.
+    former : mapping, optional
+        Former names, each with the one of today.
 
     Examples
     --------
@@ -194,6 +198,10 @@ def offered(
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> Any:
+        if name in (former or {}):
+            present = (former or {})[name]
+            warn_of_former(f"{package}.{name}", present)
+            return find(present)
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         value = getattr(import_module(f"{package}.{homes[name]}"), name)
@@ -284,6 +292,64 @@ def present_name(name: str) -> str | None:
     return None
 
 
+def warn_of_former(former: str, present: str, stacklevel: int = 3) -> None:
+    """Warn that something is called otherwise now."""
+    text = f"{former} is called {present} now; the former name goes with the next version"
+    warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
+
+
+class FormerAttribute:
+    """The former name of an attribute or method of a class: it reads that of today, and warns.
+
+    Examples
+    --------
+    >>> class Box:
+    ...     size = 3
+    ...     width = FormerAttribute("size")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     Box().width, str(caught[0].message)
+    (3, 'Box.width is called size now; the former name goes with the next version')
+    """
+
+    def __init__(self, present: str) -> None:
+        self.present, self.former = present, ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.former = f"{owner.__name__}.{name}"
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        warn_of_former(self.former, self.present)
+        return getattr(owner if instance is None else instance, self.present)
+
+
+def former_arguments(**present: str) -> Callable[[Function], Function]:
+    """Return a decorator of functions that still take arguments by their former names, with a warning.
+
+    Examples
+    --------
+    >>> @former_arguments(width="size")
+    ... def area(size):
+    ...     return size * size
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     area(width=2), str(caught[0].message)
+    (4, "the argument 'width' is called 'size' now; the former name goes with the next version")
+    """
+
+    def decorated(function: Function) -> Function:
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            for former in present.keys() & options.keys():
+                warn_of_former(f"the argument '{former}'", f"'{present[former]}'")
+                options[present[former]] = options.pop(former)
+            return function(*args, **options)
+
+        return cast(Function, call)
+
+    return decorated
+
+
 class FormerNames:
     """A finder and loader that gives the module of today for a former name."""
 
@@ -302,11 +368,7 @@ class FormerNames:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module of today, and warn."""
-        warnings.warn(
-            f"{spec.name} is called {spec.origin} now; the former name goes with the next version",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn_of_former(spec.name, str(spec.origin))
         module = importlib.import_module(str(spec.origin))
         self._own = module.__spec__
         return module

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from mechdesign.core.extensions import FORMER
+import mechdesign as md
+from mechdesign.core.extensions import FORMER, FormerAttribute
+from mechdesign.families.survey import Question, RememberedReports, Survey
 
 PROGRAM = """
 import warnings
@@ -43,3 +45,52 @@ def test_every_present_name_of_the_table_is_there(present):
 def test_a_name_that_never_was_is_not_found():
     with pytest.raises(ModuleNotFoundError, match=r"mechdesign\.mechanisms\.nothing"):
         importlib.import_module("mechdesign.mechanisms.nothing")
+
+
+ATTRIBUTES = {
+    "auction.rules.Rule": {"asked": "payment_of"},
+    "joint.client.PermanentResponse": {"made": "report_count"},
+    "joint.tables.JointTables": {"found": "tables"},
+    "marginals.MarginalViews": {"wanted": "targets"},
+    "marginals.server.MarginalTables": {"found": "tables"},
+    "shuffle.messages.BatchShuffler": {"kept": "released_places"},
+    "shuffle.protocol.Protocol": {"drawn": "public_seeds"},
+    "survey.RememberedReports": {"drawn": "reports_for"},
+    "survey.Survey": {"told": "part_information", "wanted": "requests"},
+    "survey.SurveyDesign": {"asked": "questionnaire"},
+    "survey.SurveyLimit": {"told": "information", "wanted": "table_weights"},
+    "survey.SurveyResult": {"wanted": "request"},
+    "workload.queries.Workload": {"given": "definition"},
+}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_former_attributes_are_those_of_today(name):
+    module, _, class_name = name.rpartition(".")
+    owner = getattr(importlib.import_module(f"mechdesign.families.{module}"), class_name)
+    every = {key: value for base in owner.__mro__ for key, value in vars(base).items()}
+    former = {key: value.present for key, value in every.items() if isinstance(value, FormerAttribute)}
+    assert former == ATTRIBUTES[name]
+    fields = {key for base in owner.__mro__ for key in getattr(base, "__annotations__", ())}
+    for present in former.values():
+        assert hasattr(owner, present) or present in {*fields, "report_count", "requests", "definition"}
+
+
+def test_a_former_attribute_reads_and_warns():
+    views = md.MarginalViews(attributes=[2, 2, 2], epsilon=1.0, users=1000, order=2)
+    with pytest.warns(DeprecationWarning, match="MarginalViews.wanted is called targets now"):
+        assert views.wanted == views.targets
+
+
+def test_former_arguments_are_taken_with_a_warning():
+    survey = Survey.of([Question("smokes", labels=("no", "yes"))], epsilon=1.0)
+    with pytest.warns(DeprecationWarning, match="the argument 'kept' is called 'reports' now"):
+        assert len(RememberedReports(survey, kept={})) == 0
+    with pytest.raises(TypeError, match="wished"):
+        RememberedReports(survey, wished={})
+
+
+def test_a_former_name_of_a_package_is_found():
+    package = importlib.import_module("mechdesign.families.survey")
+    with pytest.warns(DeprecationWarning, match="Wanted is called Request now"):
+        assert package.Wanted is package.Request

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError
-from mechdesign.core.extensions import in_papers
+from mechdesign.core.extensions import FormerAttribute, in_papers
 from mechdesign.exact.numbers import rational
 from mechdesign.families.auction import greedy, vcg
 from mechdesign.families.auction.slot_rules import UNIT, Slot, bid_prices, checked_bids, slot_of
@@ -307,6 +307,8 @@ class Rule:
         if award is None:
             raise MethodError(f"rule '{self.name}'", "has no answer for this slot", "use rule 'greedy'")
         return award
+
+    asked = FormerAttribute("payment_of")
 
     def payment_of(self, slot: Slot) -> Payment:
         """Return the rule as the audit asks it: what a user gets for a report while the others stay."""

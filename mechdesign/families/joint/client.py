@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MethodError, ModelFileError, unread
+from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.core.text import counted
 from mechdesign.exact.bits import Packed, as_texts
 from mechdesign.exact.numbers import plain
@@ -215,6 +215,7 @@ class PermanentResponse:
     ((1, 1), 1)
     """
 
+    @former_arguments(made="report_count")
     def __init__(self, mechanism: JointResponse, bits: Packed, report_count: int = 0) -> None:
         self.mechanism, self.bits, self.report_count = mechanism, bits, report_count
         self.path: Path | None = None
@@ -236,11 +237,7 @@ class PermanentResponse:
     def __getstate__(self) -> Any:
         self.__copy__()
 
-    @property
-    def made(self) -> int:
-        """The former name of ``report_count``."""
-        warnings.warn("made is called report_count now", DeprecationWarning, stacklevel=2)
-        return self.report_count
+    made = FormerAttribute("report_count")
 
     @property
     def left(self) -> int | None:

@@ -20,6 +20,7 @@ from mechdesign.collect.estimate import CrossTables
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MissingPackageError
+from mechdesign.core.extensions import former_arguments
 from mechdesign.core.text import counted, json_object
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import Rng, numpy_generator
@@ -228,6 +229,7 @@ class ReleasedMarginals(CrossTables):
         limits = [self._raw(view).interval(level) for view in self.views]
         return [low for low, _ in limits], [high for _, high in limits]
 
+    @former_arguments(wanted="attributes")
     def marginal(
         self, attributes: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS, spread: int = 0
     ) -> MarginalEstimate | RawMarginal:

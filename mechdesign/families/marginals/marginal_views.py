@@ -18,6 +18,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.parameters import toml_text
 from mechdesign.core.problem import Problem, Sense, Variables
@@ -353,6 +354,8 @@ class MarginalViews(Problem[MarginalRelease]):
         """l_u of algorithm 3.1."""
         assert self.order is not None
         return largest_size(self.sizes, self.users, self.epsilon, self.order, self.threshold)
+
+    wanted = FormerAttribute("targets")
 
     @cached_property
     def targets(self) -> Mapping[View, float]:

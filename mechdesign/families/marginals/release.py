@@ -24,6 +24,7 @@ from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.extensions import former_arguments
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, user_count
@@ -248,6 +249,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     def _shared_out(self) -> list[tuple[Oracle, int]]:
         return list(zip(self.oracles, self.shares, strict=True))
 
+    @former_arguments(wanted="attributes")
     def predicted_error(self, attributes: Sequence[Any], users: int) -> float:
         """Return the predicted root mean squared error of a cell of the unbiased average, at even data.
 

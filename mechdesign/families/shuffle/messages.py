@@ -37,6 +37,7 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.server import Server, whole_rows
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import DataError, ParameterError, RowError, option
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.draws import Again, one_below
@@ -392,6 +393,8 @@ class BatchShuffler(Mechanism):
         places = self.released_places(len(messages_array), self.source(rng, "release"))
         rows = messages_array[places]
         return rows[np.lexsort(rows.T[::-1])] if rows.ndim == 2 else np.sort(rows)
+
+    kept = FormerAttribute("released_places")
 
     def released_places(self, count: int, source: BitSource) -> NDArray[np.int64]:
         """Return the places of the released messages, out of ``count`` messages."""

@@ -15,6 +15,7 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.reader import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, RowError
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted
 from mechdesign.core.values import Forecast
@@ -50,6 +51,7 @@ class Protocol(ProtocolClient):
     _value_text: ClassVar[str]
     _message_parts: ClassVar[tuple[str, ...]] = ("message",)
     public_seeds: ClassVar[tuple[str, ...]] = ()
+    drawn = FormerAttribute("public_seeds")
     """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
 
     @property

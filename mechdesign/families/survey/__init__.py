@@ -41,4 +41,5 @@ else:  # a type checker would take every unknown name for known
             "server": "SurveyCounts",
             "survey": "Design Survey SurveyAudit",
         },
+        former={"Wanted": "Request"},
     )

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.sensitivity import Binding
@@ -371,6 +372,8 @@ class SurveyDesign(Problem[Survey]):
         extra = len(self.targets) - len(names)
         joint = f", {extra} joint result{'s' * (extra > 1)}" if extra else ""
         return f"{type(self).__name__}(questions=[{listed}]{joint}, epsilon={self.epsilon:g}{more})"
+
+    asked = FormerAttribute("questionnaire")
 
     @cached_property
     def questionnaire(self) -> Questions:

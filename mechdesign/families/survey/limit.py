@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import checked, choice, frozen_problem, related
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
@@ -177,6 +178,8 @@ class SurveyLimit(Problem[Any]):
         sizes: Any = self.questions
         checked_sizes: tuple[int, ...] = sizes
         return checked_sizes
+
+    wanted, told = FormerAttribute("table_weights"), FormerAttribute("information")
 
     @cached_property
     def table_weights(self) -> Mapping[Part, float]:

@@ -47,6 +47,7 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
+from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.core.tables import ROWS, Block, Source
 from mechdesign.core.text import counted, range_text
 from mechdesign.data.identifiers import identifier_or, identifiers
@@ -89,6 +90,7 @@ class RememberedReports:
     (True, 3)
     """
 
+    @former_arguments(kept="reports")
     def __init__(self, survey: Survey, reports: Mapping[str, str] | None = None) -> None:
         self.survey = survey
         self.path: Path | None = None
@@ -151,6 +153,8 @@ class RememberedReports:
         """
         encoded = self.survey.questions.encode(answers, clip)
         return self.reports_for(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
+
+    drawn = FormerAttribute("reports_for")
 
     def reports_for(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return a report of each user for encoded answers."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans, FrequencyEstimate, ListedEstimate, MeanEstimate
 from mechdesign.core.errors import ParameterError, UnknownNameError, printable, suggestion
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import require_keys
@@ -360,11 +360,7 @@ class SurveyResult:
     quantiles: Quantiles | None = None
     axes: Axes = ()
 
-    @property
-    def wanted(self) -> Request:
-        """The request, by its former name."""
-        warnings.warn("SurveyResult.wanted is called request now", DeprecationWarning, stacklevel=2)
-        return self.request
+    wanted = FormerAttribute("request")
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals; of a cross table its cells in colours."""

@@ -34,6 +34,7 @@ from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (
@@ -243,6 +244,7 @@ class Survey(SurveyClient):
     intake: Intake = Intake((), SKIPPED)
     _missing_word: ClassVar[str] = NO_ANSWER
 
+    @former_arguments(wanted="requests")
     def __init__(
         self,
         questions: Sequence[Question] | Questions,
@@ -320,6 +322,8 @@ class Survey(SurveyClient):
     def share(self, number: int) -> float:
         """Return the probability of a design."""
         return self.designs[number].weight / TOTAL
+
+    wanted, told = FormerAttribute("requests"), FormerAttribute("part_information")
 
     def part_information(self, request: Request, part: SurveyPart) -> float:
         """Return the planned information of one report of a part about a requested result."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.core.values import dependent_field, frozen_value, value_field
@@ -402,11 +402,7 @@ class Workload:
     def __reduce__(self) -> tuple[Any, ...]:
         return Workload, (self.definition, self.weights)
 
-    @property
-    def given(self) -> Any:
-        """The definition, by its former name."""
-        warnings.warn("Workload.given is called definition now", DeprecationWarning, stacklevel=2)
-        return self.definition
+    given = FormerAttribute("definition")
 
     @property
     def size(self) -> int:

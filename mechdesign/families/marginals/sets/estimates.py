@@ -33,6 +33,7 @@ from mechdesign.collect.estimate import AskedTables, CountedTable, CrossTables, 
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
+from mechdesign.core.extensions import former_arguments
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
 from mechdesign.exact.bits import as_texts
@@ -70,6 +71,7 @@ class SetEstimate(CrossTables):
     population: bool = False
     _made: dict[View, SetTable] = field(default_factory=dict, init=False)
 
+    @former_arguments(wanted="attributes")
     def table(self, attributes: Sequence[Any]) -> SetTable:
         """Return the table over attributes given by name or number, in this order.
 

@@ -25,6 +25,7 @@ from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.extensions import former_arguments
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
@@ -279,6 +280,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
             return CellScore(self.law, self.include, 2).effect()
         return self._score(places).effect(tuple(range(len(places))))
 
+    @former_arguments(wanted="attributes")
     def total_variance(
         self, attributes: Sequence[Any], frequencies: Any = None, population: bool = True
     ) -> float:
@@ -304,6 +306,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         squares = float((shares**2).sum()) if population else 1.0
         return float(self.score(places).square()) - squares
 
+    @former_arguments(wanted="attributes")
     def variances(self, attributes: Sequence[Any], frequencies: Any = None, population: bool = True) -> Array:
         """Return users times the variance of each cell; parameters as of :meth:`total_variance`."""
         places = self.attributes.positions(attributes)
