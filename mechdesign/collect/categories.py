@@ -26,6 +26,7 @@ from mechdesign.exact.randomness import BitSource, Rng, bit_source
 
 if TYPE_CHECKING:
     from mechdesign.collect.client import Answer, Recipe, Steps
+    from mechdesign.collect.collecting import Column
     from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.show.figure import Figure
 
@@ -82,6 +83,26 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
     def written(self, reports: Any) -> Values:
         """Return reports as they stand in a table."""
         raise _no_recipe(self.type)
+
+    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
+        """Return the reports of one block of a table."""
+        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+
+    def _takes(self, name: str) -> Column:
+        """Return the column of answers, with the categories in a few words."""
+        from mechdesign.collect.collecting import Column
+
+        return Column(name, f"one of {_abridged(self.labels)}", any_name=True)
+
+    def _frequency_operations(self, report: str) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate`` of frequencies; ``report`` is what a report looks like."""
+        from mechdesign.collect.collecting import ANYWAY, column_operations
+
+        quantity = "the frequencies of the answers"
+        randomize, estimate = column_operations(
+            self, self._takes("answer"), report, self._client, (ANYWAY,), quantity
+        )
+        return randomize, with_simplex(estimate)
 
     def _client_steps(self) -> Steps:
         """Return how a report is drawn for the number of an answer, as plain values."""
@@ -273,17 +294,7 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         return tuple(lines)
 
     def operations(self) -> tuple[Operation, ...]:
-        from mechdesign.collect.collecting import ANYWAY, Column, column_operations
-
-        takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
-        quantity = "the frequencies of the answers"
-        randomize, estimate = column_operations(
-            self, takes, self._report_text, self._client, (ANYWAY,), quantity
-        )
-        return randomize, with_simplex(estimate)
-
-    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+        return self._frequency_operations(self._report_text)
 
     @property
     def _report_text(self) -> str:

@@ -429,7 +429,7 @@ Client = Callable[[Values, Settings, Rng], Values]
 
 
 def column_operations(
-    mechanism: CollectingMechanism,
+    mechanism: CollectingMechanism[Any],
     takes: Column,
     reports: str,
     client: Client,
@@ -475,13 +475,13 @@ def column_operations(
     )
 
 
-def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], quantity: str) -> Operation:
+def estimation(mechanism: CollectingMechanism[Any], takes: tuple[Column, ...], quantity: str) -> Operation:
     """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
     summary, run = f"{quantity}, with standard errors and intervals", partial(estimated, mechanism)
     return Operation("estimate", summary, takes, (), run, (COLUMN, POPULATION, UNMARKED), several=True)
 
 
-def estimated(mechanism: CollectingMechanism, sources: Sequence[Source], settings: Settings) -> Any:
+def estimated(mechanism: CollectingMechanism[Any], sources: Sequence[Source], settings: Settings) -> Any:
     """Return the estimate from the reports of all tables, or of counts in their place."""
     server = mechanism.aggregator()
     for source in sources:

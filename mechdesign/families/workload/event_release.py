@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.categories import Aggregator, ReportMechanism
 from mechdesign.collect.client import Codes, Labels, Steps, rng_alone
-from mechdesign.collect.collecting import ANYWAY, Column, Operation, Settings, column_operations
+from mechdesign.collect.collecting import ANYWAY, Operation, column_operations
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import rare_step
@@ -38,7 +38,7 @@ from mechdesign.core.validation import double_epsilon, finite_array, probability
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.exact.randomness import BITS, BitSource, Rng
 from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states
 from mechdesign.show.figure import Figure
 
@@ -450,18 +450,14 @@ class EventRelease(ReportMechanism[EventEstimate]):
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
-        names = self.labels.shown()
         return column_operations(
             self,
-            Column("events", f"one of {', '.join(names[:6])}, ...", any_name=True),
+            self._takes("events"),
             "the number of a report",
             self._client,
             (ANYWAY,),
             "the events of the slots",
         )
-
-    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        return self.draw(self.labels.encode(answers), bit_source(rng))
 
     # File
 

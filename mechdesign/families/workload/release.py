@@ -361,17 +361,15 @@ class WorkloadRelease(PatternClient):
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
-        names = self.labels.shown()
-        known = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        content = (
-            f"one of {known}"
-            if self.domain is None
-            else f"a number from {self.domain.low:g} to {self.domain.high:g}"
-        )
+        takes = self._takes("answer")
+        if self.domain is not None:
+            takes = Column(
+                "answer", f"a number from {self.domain.low:g} to {self.domain.high:g}", any_name=True
+            )
         options = (ANYWAY,) if self.domain is None else (ANYWAY, CLIP)
         return column_operations(
             self,
-            Column("answer", content, any_name=True),
+            takes,
             f"a number from 0 to {self.weights.reports - 1}",
             self._client,
             options,

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.categories import with_simplex
 from mechdesign.collect.client import Codes, Labels
-from mechdesign.collect.collecting import ANYWAY, Column, Operation, Settings, column_operations
+from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible
 from mechdesign.collect.oracle import Oracle
@@ -33,7 +32,7 @@ from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source
+from mechdesign.exact.randomness import BITS, TOTAL
 
 
 @dataclass(frozen=True)
@@ -214,18 +213,7 @@ class SupportOracle(Oracle):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        names = self.labels.shown()
-        known = f"0 to {len(names) - 1}" if self.labels.names is None else ", ".join(names[:6])
-        more = ", ..." if self.labels.names is not None and len(names) > 6 else ""
-        takes = Column("answer", f"one of {known}{more}", any_name=True)
-        content = "the frequencies of the answers"
-        randomize, estimate = column_operations(
-            self, takes, self._report_text, self._client, (ANYWAY,), content
-        )
-        return randomize, with_simplex(estimate)
-
-    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+        return self._frequency_operations(self._report_text)
 
     # Certificates and file
 
