@@ -200,7 +200,7 @@ def sorted_excess(top: Array, bottom: Array, top2: Array, bottom2: Array, factor
 
     For each value of the first count, the values of the second that count are those with the largest
     quotients of chances: sums from the largest on give all of them at once. Who is a rounding away from
-    counting is counted as well, and what that may take away, beside the errors of the sums, is added.
+    counting is counted as well, and what that may take away is added to the errors of the sums.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class FigureTable:
     ----------
     x : str
         A swept parameter; or a quantity with a number for each type, cell or slot, such as ``types``, or
-        ``number`` for counting them from 0; or ``method``, for bars beside each other. By default the first
+        ``number`` for counting them from 0; or ``method``, for bars side by side. By default the first
         swept parameter.
     y : tuple of str
         Quantities as claims name them, and what the simulation measures. By default ``value``.

@@ -43,7 +43,7 @@ class Sealed(metaclass=Sealing):
     Class attributes
     ----------------
     moving : tuple of str
-        The attributes that change all the same: a state beside what it is.
+        The attributes that still change: a state, which is not what the object is.
     """
 
     moving: ClassVar[tuple[str, ...]] = ()

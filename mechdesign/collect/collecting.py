@@ -141,7 +141,7 @@ class Operation:
         Whether what it gives stays with the client: the file can be read by its owner only.
     in_order : bool
         Whether it gives one row for each row of its table, in the same order. A shuffler does not: then no
-        index of a data frame may stay beside its rows.
+        index of a data frame may stay next to its rows.
     """
 
     name: str

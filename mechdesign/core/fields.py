@@ -12,7 +12,7 @@ of the docstring (so ``help`` and the reference show it) and what type checkers 
 
 The fields are attrs', because a value is checked and replaced by what is kept *before* the frozen object is
 complete: a dataclass can only do so afterwards, by writing to what must not be written to. The words stand at
-the field rather than in the docstring: there an editor's jump to the parameter finds them beside type and
+the field rather than in the docstring: there an editor's jump to the parameter finds them next to type and
 check, and nothing has to be named twice. Type checkers see :func:`frozen_problem` as a
 ``dataclass_transform``: they know which parameters are required, that all are given by name, and their types.
 """

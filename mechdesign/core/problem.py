@@ -254,7 +254,7 @@ class Method:
         does: where those after it find more in about the same time.
     scope : str
         For a method that chooses from another class of mechanisms than the one that the bounds of the
-        problem's methods are for: which. Its value is shown beside theirs and not judged by their bounds.
+        problem's methods are for: which. Its value is shown next to theirs and not judged by their bounds.
     """
 
     name: str

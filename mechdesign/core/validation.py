@@ -2,7 +2,7 @@
 
 A double such as 0.1 is a little above the decimal that was written. What is promised in decimals has to hold
 for the decimal, or ten guarantees of 0.1 would be more than one of 1. So decimals and quotients are read
-exactly, and the double beside them is never above them.
+exactly, and the double next to them is never above them.
 
 A table of another program may hold names and numbers. Percent signs, separators of thousands, decimal commas,
 ``nan``, quotients by zero and codes of missing values are none of both: they are refused with what to do.

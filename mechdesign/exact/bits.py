@@ -4,7 +4,7 @@ Category 0 is the highest bit of the first byte of a set. In a table a set is th
 hexadecimal digits a byte: the letter keeps programs from taking it for a number.
 
 A loop takes random numbers that were drawn before, in the same order and number as the arrays of numpy that
-stand beside it, so that with it and without it every report is the same. ``MECHDESIGN_KERNELS`` decides:
+stand next to it, so that with it and without it every report is the same. ``MECHDESIGN_KERNELS`` decides:
 ``auto``, the default, compiles once numpy has worked for about as long as that takes, so that a short program
 does not wait for a compiler; ``on`` compiles at once, ``off`` never. Numbers of 64 bits are kept apart from
 signed ones: numba makes a float of a sum of both.

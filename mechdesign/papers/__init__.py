@@ -5,7 +5,7 @@
 - ``claims``: what models record of their sources, the verdicts on it, witnesses, and the list of findings
 - ``shown``: how these are printed, and the page about models
 
-A module in the papers of a family is found as if it stood beside its problem:
+A module in the papers of a family is found as if it stood next to its problem:
 ``families/auction/papers/slot.py`` belongs to ``families/auction/slot.py``.
 See :mod:`mechdesign.core.extensions`.
 """

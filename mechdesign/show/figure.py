@@ -1,6 +1,6 @@
 """Figures and the marks of their panels, as plain checked numbers, known to no drawing program.
 
-A figure says what a picture shows; it is declared beside what it is of. Its panels have marks: lines, points,
+A figure says what a picture shows; what it is of declares it. Its panels have marks: lines, points,
 bands, bars and the like.
 
 A mark says what is shown, never how: colours, dashes and markers follow from ``series``, the number of its
@@ -162,7 +162,7 @@ class Points(Mark):
     faint : bool
         Whether they are only for comparison and recede behind the rest.
     names : tuple of str
-        A text beside each point, or none at all.
+        A text next to each point, or none at all.
     """
 
     x: Any = dependent_field(_column)
@@ -235,7 +235,7 @@ class Heat(Mark):
     Attributes
     ----------
     values : (rows, columns) array
-        ``label`` names what they are, with the unit; it stands beside the scale of colours.
+        ``label`` names what they are, with the unit; it stands next to the scale of colours.
     """
 
     values: Any = dependent_field(_cells)

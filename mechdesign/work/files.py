@@ -253,7 +253,7 @@ def _flush(path: str | os.PathLike[str]) -> None:
 def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignError]) -> Iterator[None]:
     """Let one process after the other work on a file; a killed one holds up nobody.
 
-    The lock is an empty file beside it, which is gone when the work is done or refused. Whatever else stands
+    The lock is an empty file next to it, which is gone when the work is done or refused. Whatever else stands
     in its place (a link, a pipe, a file that holds something) is refused and left as it is. Where there is no
     ``flock``, the lock is that such a file exists; only there, and not on Windows, one that a killed
     process has left has to be removed by hand, which the error says.

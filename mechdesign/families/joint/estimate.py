@@ -130,7 +130,7 @@ class JointTable(CrossTable):
     def tidy(self, level: float = 0.95) -> Columns:
         """Return the shares as columns, a row for each cell.
 
-        ``standard_error``, ``low`` and ``high`` belong to ``unbiased``, which stands beside ``estimate``.
+        ``standard_error``, ``low`` and ``high`` belong to ``unbiased``, which stands next to ``estimate``.
         """
         names = [", ".join(cell) for cell in product(*self.values)]
         more = {"unbiased": self.unbiased}

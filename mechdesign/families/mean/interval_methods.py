@@ -27,7 +27,7 @@ and Q = sum w_k q_k >= 0, and that is at least K s^(P + Q), s = 1/(e^eps - 1) th
 are taken from the solver's point, the bound is not: it holds whatever they are.
 
 **Branch and bound** along the border of the feasible set, for every notion and delta. The value increases
-in a and in b, so the optimum lies on the border b = g(a), g the least b that is feasible beside a:
+in a and in b, so the optimum lies on the border b = g(a), g the least b that is feasible next to a:
 decreasing and piecewise linear. On the piece from a_0 to a_1 every point has a >= a_0 and b >= g(a_1), so
 the value at the corner (a_0, g(a_1)) is a lower bound. Nothing else is used: neither concavity nor the
 shape of the range of means.

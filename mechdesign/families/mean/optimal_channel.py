@@ -1,6 +1,6 @@
 """The unbiased epsilon-private channel for a number with the least worst variance, and what epsilon is worth.
 
-**The ladder.** The file ``ladder.npz`` beside this module holds solved channels at a ladder of epsilons,
+**The ladder.** The file ``ladder.npz`` next to this module holds solved channels at a ladder of epsilons,
 where column generation starts at other ones. For each rung it has the columns of a solution on the default
 grid of inputs: outputs t, patterns w and amounts theta of :mod:`.column_generation`, and the worst variance
 of the mechanism that they make. Nothing is trusted: a mechanism made from a rung is repaired and audited in

@@ -96,7 +96,7 @@ def pure_epsilon(zero: Sequence[int], one: Sequence[int], others: int, limit: fl
     zero, one : sequence of int
         Positive weights of f_0 and f_1 on 0 .. d, out of the same total; ``one`` is ``zero`` mirrored.
     others : int
-        Honest users beside the one who is looked at, whose inputs may be any.
+        Honest users apart from the one who is looked at, whose inputs may be any.
     limit : float
         The search ends at a ratio beyond it.
 

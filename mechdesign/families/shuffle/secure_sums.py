@@ -203,7 +203,7 @@ def polya_table(users: int, ratio: Fraction, depth: int) -> tuple[Table, Fractio
     Notes
     -----
     Sixty digits make every weight right to one unit of 2**-124; together the weights differ from the law by
-    at most depth + 2 units, beside the tail, in which every term is below a times the one before.
+    at most depth + 2 units, next to the tail, in which every term is below a times the one before.
 
     Examples
     --------

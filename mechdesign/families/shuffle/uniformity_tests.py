@@ -104,7 +104,7 @@ class UniformityVerdict(TextInNotebooks):
         )
 
     def figures(self) -> list[Figure]:
-        """Return the collisions beside those of uniform categories, and above how many these are rejected."""
+        """Return the collisions beyond those of uniform categories, and above how many these are rejected."""
         marks: list[Mark] = [
             Bars(x=[0, 1], y=[self.collisions, self.expected]),
             Reference(value=self.threshold, label="rejected above"),

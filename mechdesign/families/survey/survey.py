@@ -224,7 +224,7 @@ class Survey(SurveyClient):
     shares : sequence, optional
         In which proportion the designs are drawn; even by default.
     requests : sequence of Request, optional
-        Cross tables and group means, beside every question alone.
+        Cross tables and group means, in addition to every question alone.
     users : int, optional
         How many are planned.
     delta : float

@@ -1,7 +1,7 @@
 """The epsilon-private channel for the cumulative shares of few ordered categories with the least error.
 
 Answers are planned to be even. Up to :data:`FEW` categories all patterns are weighed; beyond, the patterns of
-the solved channels next to epsilon on a ladder. The file beside this module holds their patterns and errors;
+the solved channels next to epsilon on a ladder. The file next to this module holds their patterns and errors;
 nothing of it is trusted: a mechanism is made of integers that are audited, and its error is that of these.
 ``python -m benchmarks.prefix_ladder`` writes it.
 

@@ -92,7 +92,7 @@ class Claim:
     method : str or None
         Whose solution is looked at; by default the preferred method's.
     options : mapping
-        Options of the method, for instance ``{"first": 0.25}``; only beside ``method``.
+        Options of the method, for instance ``{"first": 0.25}``; only next to ``method``.
     over : str or None
         The swept parameter of a trend; by default the only one of the sweep.
     at : mapping

@@ -3,7 +3,7 @@
 A witness is a table. For a number that is stated, ``found`` is the number that was found; for a trend
 ``points`` are values of the swept parameter and ``found`` the numbers there. For a certificate it names
 entries of the certificate: the user who gains and how much, the pair of inputs, the items out of order. For
-any other truth value or text, and beside all of these, it names quantities of the solution that show it.
+any other truth value or text, and next to all of these, it names quantities of the solution that show it.
 
 A claim that is not decidable may have the same table: what was found under the reading that is checked, which
 has to give the outcome that is recorded.

@@ -166,7 +166,7 @@ class Demonstration:
     model : str
     steps : tuple of DemoStep
     questions : tuple of DemoQuestion
-        What is read from the estimate of the last step, beside the truth.
+        What is read from the estimate of the last step, next to the truth.
     columns : tuple of str
         The columns of people's data, where the mechanism has to know them.
     range : tuple of (low, high), optional

@@ -172,7 +172,7 @@ def quantities(problem: JointDistribution, solution: Solution[Any]) -> dict[str,
     product of its single frequencies: what looks at single bits only cannot tell these two populations, and
     is off by half of it on one of them at least. ``support`` is the number of cells
     with more than 1e-9; ``single_attribute_rank`` that of independent numbers that the bits' counts
-    determine, which is all that LASSO looks at, beside ``cells``. ``largest_ratio`` is 1 at the maximum of
+    determine, which is all that LASSO looks at, next to ``cells``. ``largest_ratio`` is 1 at the maximum of
     the likelihood. ``unique`` says whether no other distribution is as likely, as far as rounding can tell;
     with a penalty the minimizer is unique, and ``distance`` bounds the variation distance from it.
     """

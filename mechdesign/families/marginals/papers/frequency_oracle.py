@@ -1,10 +1,10 @@
-"""The thesis's choice of a frequency oracle, and what every oracle that fits reaches beside it.
+"""The thesis's choice of a frequency oracle, and what every oracle that fits reaches next to it.
 
 The rule: randomized response while D - 2 < 3 e^epsilon, then optimised unary encoding. As printed, the
 condition for unary encoding is that of randomized response once more; D - 2 >= 3 e^epsilon is meant, and is
 taken here. Local hashing with ceil(e^epsilon + 1) buckets stands in where D bits are too many.
 
-The quantities are of the integer weights that are drawn by, beside the bound and what the thesis says; the
+The quantities are of the integer weights that are drawn by, next to the bound and what the thesis says; the
 simulation estimates a category which nobody has.
 """
 
