@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import AskedChoice, Codes, Labels
+from mechdesign.collect.client import AskedChoice
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
     Option,

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Codes, Labels, rng_alone
+from mechdesign.collect.client import rng_alone
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation, Option, Settings
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.server import Server, require_users, whole_rows

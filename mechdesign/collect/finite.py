@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import REMEDY, SINGULAR, FrequencyMechanism
-from mechdesign.collect.client import Codes, Labels
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_private
 from mechdesign.core.certificate import Certificate, PrivacyAudit
@@ -185,10 +185,10 @@ class FiniteChannel(FrequencyMechanism):
 
     def _client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
-        from mechdesign.collect.client import category_names, row_hex  # clients in other languages
+        from mechdesign.collect.client import row_hex  # clients in other languages
 
         rows = [row_hex(row) for row in self._cumulative.tolist()]
-        return {"step": "row", "rows": rows, "labels": category_names(self.report_labels)}
+        return {"step": "row", "rows": rows, "labels": self.report_labels.as_json()}
 
     # Server
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
-from mechdesign.collect.client import Codes, Labels
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.oracle import KaryEstimator, Moments, Oracle, Shares, bernoulli, split_weights
 from mechdesign.core.certificate import Certificate, PrivacyAudit
@@ -349,7 +349,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def _client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
-        from mechdesign.collect.client import category_names, whole_hex  # clients in other languages
+        from mechdesign.collect.client import whole_hex  # clients in other languages
 
         weights, all_kept = self.weights, self._kept_in_order
         return {
@@ -359,7 +359,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
             "delegate": whole_hex(weights.own + weights.high - weights.low),
             "low": whole_hex(weights.low),
             "kept": None if all_kept else self.kept.tolist(),
-            "labels": category_names(self.report_labels),
+            "labels": self.report_labels.as_json(),
         }
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.categories import CategoryMechanism
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.randomness import TOTAL, BitSource

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Self, TypeV
 import numpy as np
 
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.reader import report_rule
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError
 from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Domain
+from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted, html_table, json_object, listed, table
 from mechdesign.core.validation import integer, positive_epsilon

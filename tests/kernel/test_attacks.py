@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.audit.channel import KaryWeights
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import load_mechanism
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.noise import DUCHI, LAPLACE
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import TOTAL

@@ -14,7 +14,7 @@ import mechdesign as md
 from mechdesign.audit.channel import KaryWeights
 from mechdesign.collect import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import FORMAT, VERSION, digest, load_mechanism
-from mechdesign.collect.client import Labels, as_floats
+from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace, SquareWave

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.mean import Duchi
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mechdesign.collect import KaryResponse
-from mechdesign.collect.client import Domain
+from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import array_of, mask_of
 from mechdesign.exact.numbers import doubles, wholes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechdesign.collect.attributes import Attributes, asked_attributes, people
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import collect, side_by_side
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS, MemoryTable

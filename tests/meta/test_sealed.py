@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.problem import Problem
 from mechdesign.data.intake import Intake

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.collect.client import as_floats
+from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
 from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError, named_option, option
 from mechdesign.core.tables import Block, Source

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import as_floats
+from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import (
     COLUMN,
     Column,

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.client import Answer, Codes, Recipe, plain_report, rng_alone, whole_hex
+from mechdesign.collect.client import Answer, Recipe, plain_report, rng_alone, whole_hex
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.server import Server, require_users

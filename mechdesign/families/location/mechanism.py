@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import audit_density
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import as_floats, checked_area, rng_alone
+from mechdesign.collect.client import rng_alone
+from mechdesign.collect.codec import as_floats, checked_area
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mechdesign.collect.client import checked_area
+from mechdesign.collect.codec import checked_area
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real

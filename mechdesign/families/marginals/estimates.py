@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import CrossTables
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, suggestion

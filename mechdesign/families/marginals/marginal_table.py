@@ -33,7 +33,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import CountedTable, CrossTable, FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
 from mechdesign.collect.oracle import Moments, Oracle

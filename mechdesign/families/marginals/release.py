@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import weakest
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.client import Answer, Codes, Recipe, plain_report, rng_alone, row_hex
+from mechdesign.collect.client import Answer, Recipe, plain_report, rng_alone, row_hex
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.collect.reader import on_table

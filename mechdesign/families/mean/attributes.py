@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
 from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
-from mechdesign.collect.client import Answer, Array, AskedNumber, Labels, Recipe, rng_alone
+from mechdesign.collect.client import Answer, AskedNumber, Recipe, rng_alone
+from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.finite import CHUNK

@@ -36,7 +36,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Randomizer, require_total
-from mechdesign.collect.client import Array, Domain, Steps, whole_hex
+from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.repair import PrivacyTarget, make_private
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits

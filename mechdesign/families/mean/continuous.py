@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
-from mechdesign.collect.client import Array
+from mechdesign.collect.codec import Array
 from mechdesign.collect.score import Curves, centred_grid
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Array
+from mechdesign.collect.codec import Array
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import ParameterError

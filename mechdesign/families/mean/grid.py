@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.collect.client import Array, Domain, Steps
+from mechdesign.collect.client import Steps
+from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.repair import PrivacyTarget

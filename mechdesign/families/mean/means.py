@@ -17,7 +17,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.classes import DensityAudit
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Answer, Array, AskedNumber, Domain, Recipe, Steps, no_recipe, rng_alone
+from mechdesign.collect.client import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
+from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.collecting import (
     CLIP,
     Column,

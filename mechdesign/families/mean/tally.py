@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Labels, as_floats
+from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.server import require_users, whole_rows
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Coded

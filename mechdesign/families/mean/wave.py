@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
-from mechdesign.collect.client import Array, Domain
+from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.score import Curves, centred_grid
 from mechdesign.collect.server import whole_rows
 from mechdesign.core.errors import DataError

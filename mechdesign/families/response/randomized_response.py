@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.collect.repair import PrivacyTarget

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, choice, flag, frozen_problem, real, related, whole

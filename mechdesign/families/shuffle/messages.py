@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     COLUMN,
     SEED,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import as_floats
+from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, Operation, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.collect.base import digest
-from mechdesign.collect.client import as_floats
+from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json

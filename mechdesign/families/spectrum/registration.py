@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.client import as_floats
+from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, located, require_columns
 from mechdesign.core.errors import (
     DataError,

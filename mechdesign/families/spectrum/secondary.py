@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism, mechanism_type
-from mechdesign.collect.client import checked_area
+from mechdesign.collect.codec import checked_area
 from mechdesign.collect.collecting import SEED, Column, Operation, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError

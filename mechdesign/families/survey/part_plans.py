@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.client import Domain
+from mechdesign.collect.codec import Domain
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import CertificateError, ParameterError

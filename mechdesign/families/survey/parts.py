@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.client import Codes, Domain, Labels
+from mechdesign.collect.codec import Codes, Domain, Labels
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.tables import Coded, mask_of, with_gaps
 from mechdesign.core.text import counted, edge_texts

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import other_owner, owner_entries
 from mechdesign.collect.attributes import people
-from mechdesign.collect.client import as_floats
+from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,

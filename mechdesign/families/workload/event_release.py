@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.categories import Aggregator, ReportMechanism
-from mechdesign.collect.client import Codes, Labels, Steps, rng_alone
+from mechdesign.collect.client import Steps, rng_alone
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import ANYWAY, Operation, column_operations
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.frequency_limits import few_users

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.categories import ReportMechanism
-from mechdesign.collect.client import Answer, AskedNumber, Codes, Domain, Labels, Recipe, Steps, rng_alone
+from mechdesign.collect.client import Answer, AskedNumber, Recipe, Steps, rng_alone
+from mechdesign.collect.codec import Codes, Domain, Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
     CLIP,

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.client import Codes, Labels, Steps, whole_hex
+from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values

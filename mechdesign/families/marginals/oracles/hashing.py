@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.client import Codes, Labels, Steps, whole_hex
+from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Shares
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from

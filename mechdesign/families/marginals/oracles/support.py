@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.client import Codes, Labels
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.client import Codes, Steps, whole_hex
+from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,

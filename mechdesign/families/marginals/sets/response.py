@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit, audit_classes
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.client import Answer, Codes, Recipe, Steps, plain_report, rng_alone
+from mechdesign.collect.client import Answer, Recipe, Steps, plain_report, rng_alone
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate

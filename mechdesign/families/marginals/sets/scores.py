@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.client import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.oracle import draw_moments, mixed, one_more
 from mechdesign.core.errors import RowError
 from mechdesign.exact.bits import Packed, member_counts

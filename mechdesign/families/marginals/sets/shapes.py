@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.client import Codes, Steps, row_hex, whole_hex
+from mechdesign.collect.client import Steps, row_hex, whole_hex
+from mechdesign.collect.codec import Codes
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer

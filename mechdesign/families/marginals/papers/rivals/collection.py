@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
 from mechdesign.collect.categories import Aggregator
-from mechdesign.collect.client import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,

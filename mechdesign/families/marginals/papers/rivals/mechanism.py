@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import composed
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.client import Codes, rng_alone
+from mechdesign.collect.client import rng_alone
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
