@@ -9,23 +9,23 @@ if TYPE_CHECKING:
         Mechanism as Mechanism,
         load_mechanism as load_mechanism,
     )
-    from mechdesign.collect.categories import (
+    from mechdesign.collect.collector import (
         Aggregator as Aggregator,
         FrequencyMechanism as FrequencyMechanism,
     )
     from mechdesign.collect.estimate import FrequencyEstimate as FrequencyEstimate
     from mechdesign.collect.finite import FiniteChannel as FiniteChannel
     from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
-    from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
+    from mechdesign.collect.kernel import PrivacyTarget as PrivacyTarget, make_private as make_private
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "base": "CollectingMechanism Mechanism load_mechanism",
             "finite": "FiniteChannel",
-            "categories": "Aggregator FrequencyMechanism",
+            "collector": "Aggregator FrequencyMechanism",
             "estimate": "FrequencyEstimate",
-            "repair": "PrivacyTarget make_private",
+            "kernel": "PrivacyTarget make_private",
             "kary": "KaryChannel KaryResponse",
         },
     )

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.client import AskedChoice
-from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.codec import Codec, Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
     Option,
@@ -32,6 +31,7 @@ from mechdesign.collect.collecting import (
     require_data,
     side_by_side,
 )
+from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, option, suggestion
 from mechdesign.core.tables import Source, require_no_mask
 from mechdesign.core.text import counted
@@ -114,10 +114,6 @@ class Attributes(Sealed):
     def shown(self) -> list[str]:
         """Return a text for every attribute: its name, or its number."""
         return self._names.shown()
-
-    def choices(self) -> tuple[AskedChoice, ...]:
-        """Return the questions that a client asks: one choice per attribute."""
-        return tuple(AskedChoice.of(*pair) for pair in zip(self.labels, self.shown(), strict=True))
 
     def positions(self, attributes: Iterable[Any]) -> tuple[int, ...]:
         """Return the numbers of attributes given by name or by number, in the order given.
@@ -292,7 +288,62 @@ def _rows(rows: Any, width: int) -> NDArray[Any]:
     return array
 
 
-class AttributeMechanism(CollectingMechanism[EstimateT_co]):
+class Columns(Codec):
+    """One of several categories in each of several columns; the codes of a user are a row.
+
+    Parameters
+    ----------
+    attributes : Attributes
+    narrow : bool
+        Whether an array of smaller whole numbers is taken as it is and not copied to 64 bits.
+
+    Examples
+    --------
+    >>> codec = Columns(Attributes([2, 3], ["smokes", "age"], [["no", "yes"], None]))
+    >>> codec.codes([["yes", 2]]).tolist(), codec.examples(2)
+    ([[1, 2]], [['no', 0], ['yes', 1]])
+    """
+
+    word = "columns"
+    report_word = "report"
+    single = False
+
+    def __init__(self, attributes: Attributes, narrow: bool = False) -> None:
+        self.attributes, self.narrow = attributes, narrow
+
+    def codes(self, answers: Any, clip: bool = False) -> Codes:
+        return self.attributes.encode(answers, self.narrow)
+
+    @property
+    def content(self) -> str:
+        return people(self.attributes.shown()).content
+
+    def questions(self, name: str | None = None) -> tuple[AskedChoice, ...]:
+        pairs = zip(self.attributes.labels, self.attributes.shown(), strict=True)
+        return tuple(AskedChoice.of(*pair) for pair in pairs)
+
+    def examples(self, count: int) -> list[list[Any]]:
+        numbers = range(count)
+        return [
+            [(labels.names or range(labels.size))[number % labels.size] for labels in self.attributes.labels]
+            for number in numbers
+        ]
+
+    def bare(self) -> tuple[tuple[str | None, int], ...]:
+        names = self.attributes.names or (None,) * self.attributes.count
+        sizes = [labels.size if labels.names is None else 0 for labels in self.attributes.labels]
+        return tuple(zip(names, sizes, strict=True))
+
+    def require_missing(self, kind: str) -> None:
+        if not any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels):
+            raise ParameterError(
+                "missing",
+                f"no attribute has a category '{MISSING_CATEGORY}'",
+                "build with that label, or drop such rows",
+            )
+
+
+class AttributeMechanism(AnswerMechanism[EstimateT_co]):
     """A mechanism that users report several categorical attributes to.
 
     Class attributes
@@ -301,8 +352,14 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
         What takes no numbers, in the error for a range.
     """
 
+    users_alike: ClassVar[bool] = False
     attributes: Attributes
     subject: ClassVar[str]
+
+    @cached_property
+    def codec(self) -> Codec:
+        """Questions and codes: a category of every attribute."""
+        return Columns(self.attributes)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         if ranges:
@@ -316,20 +373,6 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
         content = self.content()
         content["attributes"]["names"] = list(intake.columns)
         return type(self).from_content(content).replaced(intake=intake, about=self.about)
-
-    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        names = self.attributes.names or (None,) * self.attributes.count
-        sizes = [labels.size if labels.names is None else 0 for labels in self.attributes.labels]
-        return tuple(zip(names, sizes, strict=True))
-
-    def _require_missing(self, rule: str) -> None:
-        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
-        if rule == "category" and not known:
-            raise ParameterError(
-                "missing",
-                f"no attribute has a category '{MISSING_CATEGORY}'",
-                "build with that label, or drop such rows",
-            )
 
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")

@@ -395,15 +395,16 @@ class Codec(ABC):
 
     Class attributes
     ----------------
-    word : str
-        What a column of answers is called where nobody named it.
+    word, report_word : str
+        What a column of answers, and one of reports, is called where nobody named it.
     clips : bool
         Whether answers outside of a range can be moved to its nearest end.
     single : bool
         Whether an answer is one value, and not one value for each of several columns.
     """
 
-    word: ClassVar[str] = "answer"
+    word: str = "answer"
+    report_word: str = "answer"
     clips: ClassVar[bool] = False
     single: ClassVar[bool] = True
 
@@ -449,10 +450,9 @@ class Codec(ABC):
         """Whether a text can be an answer in a data file, and so hardly is the name of a column."""
         return number_of_text(text) is not None
 
-    @property
-    def has_missing(self) -> bool:
-        """Whether missing values have a category of their own."""
-        return False
+    def require_missing(self, kind: str) -> None:
+        """Raise ParameterError unless missing values have a category; ``kind`` is the type of mechanism."""
+        raise ParameterError("missing", f"a {kind} has no category for missing values", "use 'drop'")
 
 
 class Choice(Codec):
@@ -468,7 +468,7 @@ class Choice(Codec):
     """
 
     def __init__(self, labels: Labels, word: str = "answer") -> None:
-        self.labels, self.word = labels, word  # type: ignore[misc]
+        self.labels, self.word = labels, word
 
     def codes(self, answers: Any, clip: bool = False) -> Codes:
         return self.labels.encode(answers)
@@ -491,9 +491,11 @@ class Choice(Codec):
     def is_answer(self, text: str) -> bool:
         return text in self.labels.shown()
 
-    @property
-    def has_missing(self) -> bool:
-        return MISSING_CATEGORY in (self.labels.names or ())
+    def require_missing(self, kind: str) -> None:
+        if MISSING_CATEGORY not in (self.labels.names or ()):
+            raise ParameterError(
+                "missing", f"no category '{MISSING_CATEGORY}'", "build with that label, or drop such rows"
+            )
 
 
 class Numbers(Codec):
@@ -508,11 +510,11 @@ class Numbers(Codec):
     ('value(s) moved to [0, 10]', 1)
     """
 
-    word = "value"
+    report_word = "value"
     clips = True
 
     def __init__(self, domain: Domain, word: str = "value") -> None:
-        self.domain, self.word = domain, word  # type: ignore[misc]
+        self.domain, self.word = domain, word
 
     def codes(self, answers: Any, clip: bool = False) -> NDArray[Any]:
         column = self.domain.check(answers, clip)
@@ -545,6 +547,8 @@ class Bins(Numbers):
     >>> Bins(Domain(0.0, 10.0), 5).codes([0, 3, 10])
     array([0, 1, 4])
     """
+
+    report_word = "answer"
 
     def __init__(self, domain: Domain, size: int, word: str = "answer") -> None:
         super().__init__(domain, word)

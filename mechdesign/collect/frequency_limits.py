@@ -20,7 +20,7 @@ the share. An estimate far outside of where the truth must lie belongs to other 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -41,6 +41,7 @@ from mechdesign.collect.intervals import (
 )
 
 if TYPE_CHECKING:
+    from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.collect.intervals import Limits
 
 Array = NDArray[np.float64]
@@ -467,3 +468,140 @@ def implausible(
         f"{head} impossible,{whose} {estimates[worst]:.4g} ({far[worst]:.0f} standard errors {where}): "
         "are these its reports?",
     )
+
+
+class Scores(ABC):
+    """What reports stand for when the frequencies of answers are estimated; the third part of a collector.
+
+    A report's score of a category has the mean 1 for users who answer it and 0 for all others.
+    """
+
+    @abstractmethod
+    def estimate(
+        self, counts: NDArray[np.int64], population: bool
+    ) -> tuple[Array, Array, FrequencyLimits | RepeatedLimits, Array | None]:
+        """Return unbiased frequencies, their standard errors and limits, and their covariance where known.
+
+        Parameters
+        ----------
+        counts : (m,) int array
+            Of each report.
+        population : bool
+            Whether the users count as a random draw from the population of interest.
+        """
+
+    @abstractmethod
+    def largest_variance(self) -> float:
+        """Return the largest variance of a category's score for one user, over all answers."""
+
+    @abstractmethod
+    def typical_variance(self) -> float:
+        """Return the largest variance of a category's score for one of many users who answer evenly."""
+
+    def worst_variances(self) -> Array:
+        """Return the largest variance of each category's score, or one number for all."""
+        return np.array([self.largest_variance()])
+
+    def notes(self, users: int) -> tuple[str, ...]:
+        """Return notes on intervals that may cover less often than stated."""
+        return few_users(users)
+
+    def frequencies(
+        self,
+        counts: NDArray[np.int64],
+        names: Sequence[str],
+        population: bool,
+        reported: Array | None,
+    ) -> FrequencyEstimate:
+        """Return the estimate with its notes.
+
+        Parameters
+        ----------
+        counts : (m,) int array
+        names : sequence of str
+            Of the categories.
+        population : bool
+        reported : (n,) array or None
+            The shares among the reports, where these are categories.
+        """
+        from mechdesign.collect.estimate import FrequencyEstimate
+
+        users = int(counts.sum())
+        value, errors, limits, covariance = self.estimate(counts, population)
+        errors, notes = told_by_intervals(names, errors, limits)
+        worst = np.broadcast_to(np.sqrt(self.worst_variances() / users), value.shape)
+        notes += self.notes(users) + implausible(names, value, worst, 0.0, 1.0, users)
+        return FrequencyEstimate(
+            value, errors, users, tuple(names), population, covariance, limits, notes, reported
+        )
+
+
+class MatrixScores(Scores):
+    """Scores of a channel that is given as a matrix.
+
+    Parameters
+    ----------
+    matrix : (n, m) array
+        Row i holds the score of category i for each report.
+    chances : (n, m) array
+        Row x holds the probabilities of the reports for answer x.
+    possible : (m,) bool array
+        Which reports are possible.
+
+    Examples
+    --------
+    >>> chances = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> scores = MatrixScores(np.linalg.inv(chances), chances, np.array([True, True]))
+    >>> value, error, limits, _ = scores.estimate(np.array([60, 40]), population=False)
+    >>> value.round(3), error.round(4), scores.largest_variance()
+    (array([0.7, 0.3]), array([0.0866, 0.0866]), 0.75)
+    """
+
+    def __init__(self, matrix: Array, chances: Array, possible: NDArray[np.bool_]) -> None:
+        self.matrix, self.chances, self.possible = matrix, chances, possible
+
+    @cached_property
+    def variances(self) -> Array:
+        """The variance of the score of category i for a user who answers x: row x, column i."""
+        matrix, chances = self.matrix, self.chances
+        variances: Array = chances @ (matrix**2).T - (chances @ matrix.T) ** 2
+        return np.maximum(variances, 0.0)
+
+    def largest_variance(self) -> float:
+        return float(self.variances.max())
+
+    def typical_variance(self) -> float:
+        return float(self.variances.mean(axis=0).max())
+
+    def worst_variances(self) -> Array:
+        worst: Array = self.variances.max(axis=0)
+        return worst
+
+    def notes(self, users: int) -> tuple[str, ...]:
+        return few_users(users) + uneven(self.variances, users)
+
+    def estimate(
+        self, counts: NDArray[np.int64], population: bool
+    ) -> tuple[Array, Array, FrequencyLimits, Array]:
+        from mechdesign.collect.estimate import project_to_simplex
+
+        users = int(counts.sum())
+        shares, matrix, chances = counts / users, self.matrix, self.chances
+        limits = self.limits(matrix @ shares, users, population)
+        if population:
+            spread = np.diag(shares) - np.outer(shares, shares)
+        else:
+            truth = project_to_simplex(limits.value)
+            spread = np.diag(truth @ chances) - (chances.T * truth) @ chances
+        return limits.value, limits.standard_error(), limits, matrix @ spread @ matrix.T / users
+
+    def limits(self, value: Array, users: int, population: bool) -> FrequencyLimits:
+        """Return the limits of estimated frequencies, for intervals; (..., n) for several estimates."""
+        from mechdesign.collect.estimate import project_to_simplex
+
+        truth = np.apply_along_axis(project_to_simplex, -1, value)
+        own, others, worst = limit_moments(self.matrix, self.chances, truth)
+        several = (3, *(1 for _ in value.shape[:-1]), value.shape[-1])
+        own, worst = (np.broadcast_to(curve.reshape(several), others.shape) for curve in (own, worst))
+        steps = score_steps(self.matrix[:, self.possible])
+        return FrequencyLimits(value, users, own, others, worst, steps, population)

@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
 from mechdesign.collect.base import Randomizer, require_total
-from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.collect.codec import Codes, Labels
-from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.oracle import KaryEstimator, Moments, Oracle, Shares, bernoulli, split_weights
-from mechdesign.core.certificate import Certificate, PrivacyAudit
+from mechdesign.collect.collector import SINGULAR, FrequencyMechanism, reported_alike
+from mechdesign.collect.kernel import Kernel
+from mechdesign.collect.oracle import (
+    KaryScores,
+    Moments,
+    Oracle,
+    Shares,
+    bernoulli,
+    split_weights,
+)
+from mechdesign.core.certificate import PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (
@@ -26,53 +33,15 @@ from mechdesign.core.validation import (
     double_epsilon,
     privacy_delta,
     privacy_epsilon,
-    user_count,
 )
-from mechdesign.core.values import USERS, Forecast, changed, frozen_value
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL
 
 if TYPE_CHECKING:
     from mechdesign.collect.client import Steps
-    from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.show.figure import Figure
-
-BLOCK = 1 << 14
-"""Reports that are drawn at a time: they stay in the processor's cache."""
-
-
-def draw_reports(mechanism: KaryResponse, codes: Codes, source: BitSource) -> Codes:
-    """Return the number of a report for the number of each answer; one integer of the source each."""
-    reports = np.empty(len(codes), dtype=np.int64)
-    draw = _among_all if mechanism._kept_in_order and mechanism.weights.low else _among_kept
-    for start in range(0, len(codes), BLOCK):
-        part = codes[start : start + BLOCK]
-        reports[start : start + BLOCK] = draw(mechanism, part, source.integers(len(part)))
-    return reports
-
-
-def _among_all(mechanism: KaryResponse, codes: Codes, draws: Codes) -> Codes:
-    """Return reports where every answer is kept: the answer itself below the end of its weights."""
-    weights = mechanism.weights
-    beyond = draws - (weights.own + weights.high - weights.low)
-    others = (beyond.view(np.uint64) // np.uint64(weights.low)).view(np.int64)
-    same = beyond >> 63  # all bits where the answer is kept, none elsewhere: a choice without branches
-    reports = codes ^ others
-    reports &= same
-    reports ^= others
-    return reports
-
-
-def _among_kept(mechanism: KaryResponse, codes: Codes, draws: Codes) -> Codes:
-    """Return reports where some answers are kept, or none has a weight of its own."""
-    weights, likely = mechanism.weights, mechanism.kept
-    end = weights.own + weights.high - weights.low
-    delegates = np.where(mechanism.is_kept[codes], codes, likely[0])
-    others = likely[np.maximum(draws - end, 0) // weights.low] if weights.low else delegates
-    reports: Codes = np.where(draws < weights.own, codes, np.where(draws < end, delegates, others))
-    return reports
-
 
 Array = NDArray[np.float64]
 
@@ -163,6 +132,96 @@ class KaryChannel:
             "high": self.high,
             "low": self.low,
             "delta": self.delta,
+        }
+
+
+class KaryRows(Kernel):
+    """The rows of a k-ary response, without an n x n table.
+
+    Parameters
+    ----------
+    weights : KaryWeights
+    likely : (k,) int array
+        The answers that are reported by those who gave another one, the shared delegate first.
+
+    Examples
+    --------
+    >>> quarter = 1 << 60
+    >>> KaryRows(KaryWeights(3, 3, 0, 2 * quarter, quarter), np.arange(3)).row(1) // quarter
+    array([1, 2, 1])
+    """
+
+    block = 1 << 14
+
+    def __init__(self, weights: KaryWeights, likely: NDArray[np.int64]) -> None:
+        self.weights, self.likely = weights, likely
+
+    @property
+    def reports(self) -> int:
+        return self.weights.size
+
+    @cached_property
+    def is_likely(self) -> NDArray[np.bool_]:
+        """Whether each answer can be reported by those who gave another one."""
+        mask = np.zeros(self.weights.size, dtype=bool)
+        mask[self.likely] = True
+        return frozen(mask)
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_]:
+        return frozen(np.ones(self.weights.size, dtype=bool)) if self.weights.own else self.is_likely
+
+    def row(self, code: int) -> Codes:
+        row = np.zeros(self.weights.size, dtype=np.int64)
+        row[self.likely] = self.weights.low
+        row[code if self.is_likely[code] else self.likely[0]] = self.weights.high
+        row[code] += self.weights.own
+        return row
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether all answers are likely and numbered as they are."""
+        return np.array_equal(self.likely, np.arange(self.weights.size))
+
+    def draw(self, codes: Codes, uniform: Codes) -> Codes:
+        return (
+            self._among_all(codes, uniform)
+            if self.in_order and self.weights.low
+            else self._among_likely(codes, uniform)
+        )
+
+    def _among_all(self, codes: Codes, uniform: Codes) -> Codes:
+        """Return reports where every answer is likely: the answer itself below the end of its weights."""
+        weights = self.weights
+        beyond = uniform - (weights.own + weights.high - weights.low)
+        others = (beyond.view(np.uint64) // np.uint64(weights.low)).view(np.int64)
+        same = beyond >> 63  # all bits where the answer is the report, none elsewhere: without branches
+        reports = codes ^ others
+        reports &= same
+        reports ^= others
+        return reports
+
+    def _among_likely(self, codes: Codes, uniform: Codes) -> Codes:
+        """Return reports where some answers are not likely, or none has a weight of its own."""
+        weights, likely = self.weights, self.likely
+        end = weights.own + weights.high - weights.low
+        delegates = np.where(self.is_likely[codes], codes, likely[0])
+        others = likely[np.maximum(uniform - end, 0) // weights.low] if weights.low else delegates
+        reports: Codes = np.where(uniform < weights.own, codes, np.where(uniform < end, delegates, others))
+        return reports
+
+    def client_steps(self) -> Steps:
+        """Return where the weights end, and the answers that are reported where these are not all."""
+        from mechdesign.collect.client import whole_hex  # clients in other languages
+
+        weights = self.weights
+        return {
+            "step": "kary",
+            "size": weights.size,
+            "own": whole_hex(weights.own),
+            "delegate": whole_hex(weights.own + weights.high - weights.low),
+            "low": whole_hex(weights.low),
+            "kept": None if self.in_order else self.likely.tolist(),
         }
 
 
@@ -262,9 +321,10 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def audit(self) -> PrivacyAudit:
         return self._audit
 
-    def certificates(self) -> tuple[Certificate, ...]:
-        self.weights.require()
-        return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+    @cached_property
+    def kernel(self) -> KaryRows:
+        """The rows, which are drawn from without a table."""
+        return KaryRows(self.weights, self.kept)
 
     @property
     def channel(self) -> Array:
@@ -313,12 +373,10 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def report_bits(self) -> int:
         return (int(self.possible_reports().sum()) - 1).bit_length()
 
-    @cached_property
+    @property
     def is_kept(self) -> NDArray[np.bool_]:
         """Whether each answer can be reported by those who gave another one."""
-        mask = np.zeros(self.weights.size, dtype=bool)
-        mask[self.kept] = True
-        return frozen(mask)
+        return self.kernel.is_likely
 
     @cached_property
     def _outside(self) -> NDArray[np.int64]:
@@ -336,50 +394,13 @@ class KaryResponse(FrequencyMechanism, Oracle):
         delta = f", delta={self.delta:g}" if self.delta else ""
         return f"{counted(self.weights.size, 'answer')}{remark}, epsilon={self.epsilon:g}{delta}"
 
-    def possible_reports(self) -> NDArray[np.bool_]:
-        return np.ones(self.weights.size, dtype=bool) if self.weights.own else self.is_kept
-
-    def draw(self, codes: Codes, source: BitSource) -> Codes:
-        return draw_reports(self, codes, source)
-
     @cached_property
-    def _kept_in_order(self) -> bool:
-        """Whether all answers are kept and numbered as they are."""
-        return np.array_equal(self.kept, np.arange(self.weights.size))
-
-    def _client_steps(self) -> Steps:
-        """Return where the weights end, and the answers that are reported where these are not all."""
-        from mechdesign.collect.client import whole_hex  # clients in other languages
-
-        weights, all_kept = self.weights, self._kept_in_order
-        return {
-            "step": "kary",
-            "size": weights.size,
-            "own": whole_hex(weights.own),
-            "delegate": whole_hex(weights.own + weights.high - weights.low),
-            "low": whole_hex(weights.low),
-            "kept": None if all_kept else self.kept.tolist(),
-            "labels": self.report_labels.as_json(),
-        }
-
-    def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
-        from mechdesign.collect.estimate import FrequencyEstimate
-        from mechdesign.collect.frequency_limits import few_users, told_by_intervals
-
-        estimator, users, names = self._estimator, int(counts.sum()), tuple(self.labels.shown())
-        value, errors, limits = estimator.estimate(counts, population)
-        errors, notes = told_by_intervals(names, errors, limits)
-        worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
-        notes += few_users(users) + implausible(names, value, worst, 0.0, 1.0, users)
-        return FrequencyEstimate(value, errors, users, names, population, None, limits, notes, counts / users)
-
-    @cached_property
-    def _estimator(self) -> KaryEstimator:
+    def scores(self) -> KaryScores:
         weights = self.weights
-        estimator = KaryEstimator(weights.own, weights.high, weights.low, self.kept, self._outside)
-        if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
+        scores = KaryScores(weights.own, weights.high, weights.low, self.kept, self._outside)
+        if (len(self._outside) and weights.own == 0) or scores.gain <= SINGULAR:
             raise self._singular()
-        return estimator
+        return scores
 
     def figures(self) -> list[Figure]:
         """Return the channel as coloured cells, and the errors over the number of users."""
@@ -387,20 +408,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
         text = self.labels.shown() if self.weights.size <= MOST_HEAT else []
         return (channel_figures(self.channel, text, text) if text else []) + super().figures()
-
-    def forecast(self, users: int = USERS) -> Forecast:
-        count = user_count(users)
-        try:
-            estimator = self._estimator
-        except EstimationError as error:
-            reason = str(error.changed(where=""))
-            return Forecast("frequencies", count, possible=False, reason=reason)
-        return Forecast.of_shares(
-            count,
-            math.sqrt(estimator.largest_variance() / count),
-            math.sqrt(estimator.typical_variance() / count),
-            "if all answers are equally frequent",
-        )
 
     def _singular(self) -> EstimationError:
         outside = self._outside if self.weights.own == 0 else self._outside[:0]

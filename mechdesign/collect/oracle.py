@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.categories import CategoryMechanism
 from mechdesign.collect.codec import Codes
-from mechdesign.core.tables import Values, require_no_mask
+from mechdesign.collect.collector import AnswerMechanism
+from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, Scores
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.randomness import TOTAL, BitSource
 
@@ -122,7 +122,7 @@ Shares = tuple[Fraction, Fraction]
 """p and q."""
 
 
-class Oracle(CategoryMechanism["FrequencyEstimate"]):
+class Oracle(AnswerMechanism["FrequencyEstimate"]):
     """A mechanism for one answer whose reports support categories, the user's own likelier than any other."""
 
     epsilon: float
@@ -150,10 +150,6 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
     @abstractmethod
     def read(self, reports: Any) -> NDArray[Any]:
         """Return reports, or their texts from a table, as :meth:`draw` gives them; refuse impossible ones."""
-
-    @abstractmethod
-    def written(self, reports: NDArray[Any]) -> Values:
-        """Return reports as they stand in a table."""
 
     @property
     @abstractmethod
@@ -287,8 +283,8 @@ Index = NDArray[np.int64]
 
 
 @frozen_value()
-class KaryEstimator:
-    """Estimates frequencies from the shares of reports.
+class KaryScores(Scores):
+    """Scores of the reports of a k-ary response, without an n x n matrix.
 
     Parameters
     ----------
@@ -311,21 +307,13 @@ class KaryEstimator:
         """Difference of the probabilities of the own report and of another one; of integers."""
         return (self.own + self.high - self.low) / TOTAL if len(self.kept) > 1 else 1.0
 
-    def estimate(self, counts: NDArray[np.int64], population: bool) -> tuple[Array, Array, RepeatedLimits]:
+    def estimate(
+        self, counts: NDArray[np.int64], population: bool
+    ) -> tuple[Array, Array, RepeatedLimits, None]:
         """Return the unbiased estimates, their standard errors and limits, for n answers.
 
         Answers of one kind with equal counts share their limits.
-
-        Parameters
-        ----------
-        counts : (n,) int array
-            Of each report.
-        population : bool
-            Whether the users count as a random draw from the population of interest.
         """
-        from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits
-
-        require_no_mask(counts, "counts")
         users = int(counts.sum())
         (inner, outside), index, delegate = self._kinds(counts), np.empty(len(counts), dtype=np.int64), 0
         values, moments, steps, shares = [], [], [], []
@@ -345,7 +333,7 @@ class KaryEstimator:
         own, others, worst = np.concatenate([*moments, both[:, :, None]], axis=2)
         step = np.concatenate([*steps, [last]])
         limits = FrequencyLimits(value, users, own, others, worst, step, population)
-        return value[index], limits.standard_error()[index], RepeatedLimits(limits, index)
+        return value[index], limits.standard_error()[index], RepeatedLimits(limits, index), None
 
     def _kinds(self, counts: Index) -> list[tuple[Index, Index, Index, float, float, float]]:
         """Return for the kept answers but the delegate, and for those that are not kept, what estimates need.
@@ -364,7 +352,6 @@ class KaryEstimator:
         return kinds
 
     def typical_variance(self) -> float:
-        """Return the largest variance of a category's score for one of many users who answer evenly."""
         (inner, outside), by_answer = self._by_report(), self._by_answer()
         part = 1.0 / (len(self.kept) + len(self.outside))
         parts = [part * mine + (1.0 - part) * theirs for mine, theirs in (inner, outside)]
@@ -373,7 +360,6 @@ class KaryEstimator:
         return max(parts)
 
     def largest_variance(self) -> float:
-        """Return the largest variance of a category's score for one user, over all answers."""
         inner, outside = self._by_report()
         return max(*inner, *outside, *self._by_answer())
 

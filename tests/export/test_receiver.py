@@ -11,8 +11,8 @@ import pytest
 
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.collecting import operation_of
+from mechdesign.collect.kernel import PrivacyTarget
 from mechdesign.collect.reader import missing_rule, rule_for
-from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.json_lines import JsonTable

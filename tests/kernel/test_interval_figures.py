@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect.categories import OnSimplex
+from mechdesign.collect.collector import OnSimplex
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import Duchi

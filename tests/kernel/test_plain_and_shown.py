@@ -11,7 +11,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.collect import KaryResponse
-from mechdesign.collect.categories import OnSimplex
+from mechdesign.collect.collector import OnSimplex
 from mechdesign.data.frames import TIDY, Tidy
 from mechdesign.families.marginals import MarginalRelease
 from tests.contract.test_every_mechanism import COUNTED, reports_of, server_of

@@ -12,21 +12,19 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.client import Answer, Recipe, plain_report, rng_alone, whole_hex
+from mechdesign.collect.client import Steps, rng_alone, whole_hex
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.reader import on_table
+from mechdesign.collect.collecting import Operation
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.data.frames import is_table
 from mechdesign.exact.bits import Packed, as_texts, padding, read_sets, width
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain, rational, text_of
@@ -250,31 +248,22 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         codes = self.attributes.encode(answers)
         return PermanentResponse(self, self._draw_permanent(codes, self.source(rng, "remember")))
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    def draw(self, codes: Codes, source: BitSource) -> Packed:
         """Return one report per user as packed bits, shape (n, bytes); the permanent response is forgotten.
 
         For one report only: a second call draws other permanent bits, and the guarantee is for those of
         :meth:`remember`.
         """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        source = self.source(rng)
-        return self.draw_reports(self._draw_permanent(self.attributes.encode(answers), source), source)
+        return self.draw_reports(self._draw_permanent(codes, source), source)
 
-    def recipe(self) -> Recipe:
+    def written(self, reports: Packed) -> Values:
+        return as_texts(reports)
+
+    def _client_steps(self) -> Steps:
         """Return how a client draws its permanent response, and reports from that."""
         weights = {name: whole_hex(getattr(self.weights, name)) for name in ("flip", "keep", "add")}
         most = self.reports_per_user if self.limited else None
-        steps = {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most}
-        return Recipe(self.attributes.choices(), (marked("report", self.survey_digest),), steps, False)
-
-    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return a first report as a text: the bits of a source make the permanent response, then this."""
-        permanent = self._draw_permanent(self.attributes.encode([answer]), source)
-        return plain_report(as_texts(self.draw_reports(permanent, source)))
+        return {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most}
 
     def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
         """Return the permanent bits of values (n, d), packed."""

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
+from mechdesign.collect.attributes import AttributeMechanism, Attributes, Columns
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.client import Answer, Recipe, plain_report, rng_alone, row_hex
-from mechdesign.collect.codec import Codes
+from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.extensions import former_arguments
@@ -31,7 +30,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, user_count
 from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, changed, frozen_value
 from mechdesign.data.frames import is_table
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, view_weights
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.oracles.support import SupportOracle
@@ -131,17 +130,15 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
     # Client
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    @cached_property
+    def codec(self) -> Codec:
+        return Columns(self.attributes, narrow=True)
+
+    def _reports_of(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return one report per user: records with the fields ``view`` and ``report`` (bytes)."""
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        codes = self.attributes.encode(answers, narrow=True)
         records = np.zeros(len(codes), dtype=self.layout.dtype)
         start = 0
-        for piece in self.draw(codes, self.source(rng)):
+        for piece in self.draw(codes, source):
             block = records[start : start + len(piece.views)]
             block[VIEW] = piece.views
             for number, rows, reports in piece.parts:
@@ -178,7 +175,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
             "oracles": [self.oracles[number]._client_steps() for number in self._sharing],
         }
         columns = (VIEW, marked(REPORT, self.survey_digest))
-        return Recipe(self.attributes.choices(), columns, steps, False)
+        return Recipe(self.codec.questions(), columns, steps, False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report, a list of the view and what is reported of it, from the bits of a source."""

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
-from mechdesign.collect.categories import Aggregator
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -32,6 +31,7 @@ from mechdesign.collect.collecting import (
     collect,
     marked,
 )
+from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import report_rule

@@ -39,7 +39,7 @@ from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.repair import PrivacyTarget, make_private
+from mechdesign.collect.kernel import PrivacyTarget, make_private
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError

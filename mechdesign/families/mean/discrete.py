@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Array
 from mechdesign.collect.finite import FiniteChannel
-from mechdesign.collect.repair import PrivacyTarget
+from mechdesign.collect.kernel import PrivacyTarget
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import as_written, integer, privacy_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written

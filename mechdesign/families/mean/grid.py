@@ -34,7 +34,7 @@ from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.repair import PrivacyTarget
+from mechdesign.collect.kernel import PrivacyTarget
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -250,7 +250,7 @@ class GridMean(MeanMechanism):
         share *= (float(TOTAL) / np.diff(self.knots))[segment]
         np.minimum(share, float(TOTAL), out=share)
         segment += source.integers(len(unit)) < share.astype(np.int64)
-        return self.channel._search(segment, source.integers(len(unit)))
+        return self.channel.kernel.draw(segment, source.integers(len(unit)))
 
     def _client_steps(self) -> Steps:
         return {"step": "grid", "knots": self.knots.tolist(), "rows": self.channel._client_steps()["rows"]}

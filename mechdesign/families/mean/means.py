@@ -8,46 +8,34 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.classes import DensityAudit
-from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
-from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.collecting import (
-    CLIP,
-    Column,
-    Operation,
-    Settings,
-    column_operations,
-    count_outside,
-    marked,
-)
+from mechdesign.collect.client import rng_alone
+from mechdesign.collect.codec import Array, Domain, Numbers
+from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.reader import on_table
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.tables import Values
 from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.data.frames import is_table
-from mechdesign.data.intake import Intake
-from mechdesign.exact.randomness import BITS, BitSource, Rng
+from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
 
 
-class MeanMechanism(CollectingMechanism[MeanEstimate]):
+class MeanMechanism(AnswerMechanism[MeanEstimate]):
     """A local randomizer of one number in [low, high], with an unbiased estimator of the mean.
 
     Subclasses draw reports for u = (x - low) / (high - low), give the tally their reports need, the
@@ -61,7 +49,8 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         The range of the values.
     """
 
-    users_alike: ClassVar[bool] = True
+    quantity: ClassVar[str] = "the mean"
+    may_fail: ClassVar[bool] = False
     epsilon: float
     delta: float = 0.0
     domain: Domain
@@ -118,81 +107,23 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
 
     # Client
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
-        """Return one report for each value.
+    @cached_property
+    def codec(self) -> Numbers:
+        """Questions and codes: a number of the range."""
+        return Numbers(self.domain)
 
-        Parameters
-        ----------
-        answers : (n,) array
-            Numbers in [low, high].
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        clip : bool
-            Whether values outside the range are moved to its nearest end instead of refused.
-
-        Returns
-        -------
-        (n,) array
-
-        Raises
-        ------
-        DataError
-            For NaN, a text, or a value outside the range; the message names the row.
-        """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, clip=clip)
-        column, source = self.domain.check(answers, clip), self.source(rng)
-        if clip:
-            column = np.clip(column, self.domain.low, self.domain.high)
-        reports = np.empty(len(column), dtype=self._report_dtype)
-        for start in range(0, len(column), CHUNK):
-            reports[start : start + CHUNK] = self._draw_values(column[start : start + CHUNK], source)
+    def _reports_of(self, codes: Array, source: BitSource) -> NDArray[Any]:
+        reports = np.empty(len(codes), dtype=self._report_dtype)
+        for start in range(0, len(codes), CHUNK):
+            reports[start : start + CHUNK] = self._draw_values(codes[start : start + CHUNK], source)
         return reports
 
     def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
         """Return one report for each value of the range; at most 2**16 at a time are asked for."""
         return self.draw(self.domain.to_unit(values), source)
 
-    def _client_steps(self) -> Steps:
-        """Return how reports are drawn for parts of the range, as plain values."""
-        raise no_recipe(self.type)
-
-    def recipe(self) -> Recipe:
-        name = self.data_columns[0] if self.data_columns else None
-        column = marked(name or "value", self.survey_digest)
-        question = AskedNumber(name, self.domain.low, self.domain.high)
-        return Recipe((question,), (column,), self._client_steps())
-
-    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        return int(self.draw(self.domain.to_unit(self.domain.check([answer])), source)[0])
-
-    # Tables
-
-    def operations(self) -> tuple[Operation, ...]:
-        low, high = self.domain.low, self.domain.high
-        takes = Column("value", "a number from {} to {}".format(*edge_texts((low, high))), any_name=True)
-        return column_operations(self, takes, "a report", self._client, (CLIP,), "the mean")
-
-    def _client(self, values: Values, settings: Settings, rng: Rng) -> Values:
-        numbers = self.domain.check(values, bool(settings["clip"]))
-        low, high = self.domain.low, self.domain.high
-        settings.count(f"value(s) moved to {range_text(low, high)}", count_outside(numbers, low, high))
-        return self.randomize(numbers, rng=rng, clip=True)
-
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        if len(intake.columns) > 1 or len(ranges) > 1:
-            raise ParameterError(
-                "columns",
-                f"{max(len(intake.columns), len(ranges))} for a mechanism of one attribute",
-                "name one",
-            )
-        self._require_missing(intake.missing)
-        mechanism = self
-        if ranges:
-            low, high = ranges[0]
-            mechanism = type(self).from_content({**self.content(), "low": low, "high": high})
-        return mechanism.replaced(intake=intake, about=self.about)
+    def _within(self, low: float, high: float) -> Self:
+        return type(self).from_content({**self.content(), "low": low, "high": high})
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with this many users, whatever their values."""

@@ -21,25 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.categories import Aggregator, ReportMechanism
-from mechdesign.collect.client import Steps, rng_alone
-from mechdesign.collect.codec import Codes, Labels
-from mechdesign.collect.collecting import ANYWAY, Operation, column_operations
+from mechdesign.collect.codec import Choice, Codec, Codes, Labels
+from mechdesign.collect.collector import Aggregator, Collector
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import rare_step
-from mechdesign.collect.reader import on_table
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import Values, require_no_mask
+from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, finite_array, probability_vector, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import BITS, BitSource, Rng
 from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states
 from mechdesign.show.figure import Figure
 
@@ -265,7 +260,7 @@ def slot_names(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
     return read
 
 
-class EventRelease(ReportMechanism[EventEstimate]):
+class EventRelease(Collector[EventEstimate]):
     """One private report per user with a few events, from which every slot's events are counted.
 
     Parameters
@@ -297,6 +292,8 @@ class EventRelease(ReportMechanism[EventEstimate]):
     """
 
     type: ClassVar[str] = "event-counts"
+    quantity: ClassVar[str] = "the events of the slots"
+    _report_text: ClassVar[str] = "the number of a report"
 
     def __init__(
         self, epsilon: float, weights: EventWeights, prior: Any, labels: Sequence[str] | None = None
@@ -327,7 +324,6 @@ class EventRelease(ReportMechanism[EventEstimate]):
     # Audit
 
     def audit(self) -> ClassAudit:
-        """Return the exact privacy audit of the weights that are sampled from."""
         return self._audit
 
     @cached_property
@@ -335,10 +331,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         return self.weights.audit(self.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and row sums, and the bias of the estimates."""
-        blank = max(self.weights.blanks) / 2.0**BITS
-        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", "blank": blank})
-        return self.audit().certificate(), sums, self._unbiased
+        return *super().certificates(), self._unbiased
 
     @cached_property
     def _unbiased(self) -> Certificate:
@@ -356,57 +349,22 @@ class EventRelease(ReportMechanism[EventEstimate]):
 
     # Client
 
-    def draw(self, codes: Codes, source: BitSource) -> Codes:
-        """Return the number of a report for the number of each state: one uniform integer each."""
-        return self.weights.draw(codes, source.integers(len(codes)))
+    @property
+    def kernel(self) -> EventWeights:
+        return self.weights
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return the number of one report for each user's state.
-
-        Parameters
-        ----------
-        answers : array of str
-            The slots of each user's events in order, joined by ``+``, or ``none``.
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        anyway : bool
-            Whether to collect although the noise is larger than any count.
-        """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        return self.draw(self.labels.encode(answers), self.source(rng))
-
-    def _client_steps(self) -> Steps:
-        """Return how a report is drawn for the number of a state, as plain values."""
-        return self.weights.client_steps()
+    @cached_property
+    def codec(self) -> Codec:
+        """Questions and codes: the slots of each user's events in order, joined by ``+``, or ``none``."""
+        return Choice(self.labels, "events")
 
     # Server
 
-    def written(self, reports: Codes) -> Values:
-        """Return reports as they stand in a table: as they are."""
-        return reports
-
-    @property
-    def counters(self) -> int:
-        """Number of possible reports."""
-        return self.weights.reports
-
-    def possible_reports(self) -> NDArray[np.bool_]:
-        """Return the report numbers that are possible: those that name no slot twice."""
-        return self.weights.is_report
-
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports; one that names a slot twice is refused."""
-        codes = self._reports.encode(reports, "reports")
-        self._reports._refuse(np.asarray(reports), ~self.possible_reports()[codes], "reports")
+        codes = self.report_labels.encode(reports, "reports")
+        self.report_labels._refuse(np.asarray(reports), ~self.possible_reports()[codes], "reports")
         return codes
-
-    @cached_property
-    def _reports(self) -> Labels:
-        return Labels(self.weights.reports)
 
     def aggregator(self) -> EventTally:
         """Return an empty counter of reports; counters of many servers can be merged."""
@@ -446,19 +404,6 @@ class EventRelease(ReportMechanism[EventEstimate]):
             f"has at most {self.states.most} events; collect from more users, or build with a larger epsilon"
         )
         return Forecast("events per user", count, False, *assumption, reason, of="a slot")
-
-    # Tables
-
-    def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
-        return column_operations(
-            self,
-            self._takes("events"),
-            "the number of a report",
-            self._client,
-            (ANYWAY,),
-            "the events of the slots",
-        )
 
     # File
 

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.client import Steps, row_hex
+from mechdesign.collect.kernel import Kernel
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import BITS, TOTAL
 from mechdesign.families.workload.weights import audit_patterns
 
 Array = NDArray[np.float64]
@@ -311,7 +312,7 @@ SPARE = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
-class EventWeights:
+class EventWeights(Kernel):
     """Weights out of 2**62 of reports that name slots; the blank report has what is left of each row.
 
     Attributes
@@ -356,6 +357,9 @@ class EventWeights:
                 blanks[kind] -= met(self.states, classes, number) * int(weights[number])
         return tuple(blanks)
 
+    def figures(self) -> dict[str, float]:
+        return {"blank": max(self.blanks) / 2.0**BITS}
+
     def audit(self, epsilon: float) -> ClassAudit:
         """Return the exact audit: the largest ratio of the weights of any report."""
         low = np.array([weights.min() for weights in self.weights], dtype=np.int64)
@@ -399,7 +403,7 @@ class EventWeights:
         return np.stack([numbers // slots**place % slots for place in range(named)], axis=1)
 
     @cached_property
-    def is_report(self) -> NDArray[np.bool_]:
+    def possible(self) -> NDArray[np.bool_]:
         """Which numbers are reports: those that name different slots."""
         parts = [np.ones(1, dtype=np.bool_)]
         parts += [_differ(self.slots_of(orbit)) for orbit in range(len(self.named))]

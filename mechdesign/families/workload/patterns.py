@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps, row_hex
 from mechdesign.collect.codec import Codes
+from mechdesign.collect.kernel import Kernel
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL
@@ -336,7 +337,7 @@ class OrbitValue:
 
 
 @dataclass(frozen=True, eq=False)
-class OrbitWeights:
+class OrbitWeights(Kernel):
     """Base sets, and the integer weights of each of their translates; see :class:`PatternWeights`."""
 
     sets: Sets
@@ -368,20 +369,20 @@ class OrbitWeights:
         """Number of reports, the blank one included as the last one."""
         return len(self.sets) * self.group.size + 1
 
-    def row(self, type_number: int) -> NDArray[np.int64]:
+    def row(self, code: int) -> NDArray[np.int64]:
         """Return the weights of all reports for a type, blank last."""
-        inside = self.sets[:, self.group.moved[:, type_number]]
+        inside = self.sets[:, self.group.moved[:, code]]
         weights = np.where(inside, self.high[:, None], self.low[:, None])
-        return np.append(weights.ravel(), self.blank[type_number])
+        return np.append(weights.ravel(), self.blank[code])
 
-    def draw(self, codes: Codes, draws: NDArray[np.int64]) -> Codes:
+    def draw(self, codes: Codes, uniform: Codes) -> Codes:
         """Return the report for each type and drawn integer: block, member of the set, translation."""
         ends, weights = self._blocks
-        block = np.searchsorted(ends, draws, side="right")
+        block = np.searchsorted(ends, uniform, side="right")
         real = block < len(ends)
         block = np.minimum(block, len(ends) - 1)
         start = np.append(0, ends[:-1])[block]
-        member = np.where(real, (draws - start) // weights[block], 0)
+        member = np.where(real, (uniform - start) // weights[block], 0)
         order = np.argsort(~self.sets, axis=1, kind="stable")  # members first, then the others
         inside = self.sets.sum(axis=1)
         base = block // 2
@@ -390,6 +391,9 @@ class OrbitWeights:
         ]
         moved = codes ^ place if self.group.kind == "cube" else (codes - place) % self.group.size
         return np.where(real, base * self.group.size + moved, self.reports - 1)
+
+    def figures(self) -> dict[str, float]:
+        return {"blank": float(self.blank.max()) / 2.0**BITS}
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""

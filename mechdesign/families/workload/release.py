@@ -3,82 +3,38 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.categories import ReportMechanism
-from mechdesign.collect.client import Answer, AskedNumber, Recipe, Steps, rng_alone
-from mechdesign.collect.codec import Codes, Domain, Labels
-from mechdesign.collect.collecting import (
-    ANYWAY,
-    CLIP,
-    Column,
-    Operation,
-    Settings,
-    column_operations,
-    count_outside,
-)
+from mechdesign.collect.client import Steps
+from mechdesign.collect.codec import Bins, Choice, Codec, Codes, Domain, Labels
+from mechdesign.collect.collector import Collector
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.frequency_limits import few_users, implausible
 from mechdesign.collect.intervals import tail_of
-from mechdesign.collect.reader import on_table
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.tables import Values, require_no_mask
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.data.frames import is_table
-from mechdesign.data.intake import Intake
-from mechdesign.exact.numbers import frozen, number_of_text, wholes
-from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, OrbitWeights, Translations
 from mechdesign.families.workload.queries import Workload
 from mechdesign.families.workload.weights import PatternWeights, audit_patterns
 
-
-class PatternClient(ReportMechanism[QueryEstimate]):
-    """Texts of a workload for the author of its client; with a range a number is asked, for its bin."""
-
-    weights: PatternWeights | OrbitWeights
-    domain: Domain | None
-
-    def _client_steps(self) -> Steps:
-        """Return how a report is drawn, as plain values; ``bins``: the answer is a number of a range."""
-        return {**self.weights.client_steps(), "bins": self.domain is not None}
-
-    def recipe(self) -> Recipe:
-        """Return how a client draws a report of one answer, or of one number of the range."""
-        recipe = super().recipe()
-        if self.domain is None:
-            return recipe
-        return replace(
-            recipe, inputs=(AskedNumber(recipe.inputs[0].name, self.domain.low, self.domain.high),)
-        )
-
-    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return the number of one report, from the bits of a source."""
-        return int(self.draw(self._codes([answer]), source)[0])
-
-    @abstractmethod
-    def _codes(self, answers: Any, clip: bool = False) -> Codes:
-        """Return the number of the type of each answer."""
-
-
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
 
 
-class WorkloadRelease(PatternClient):
+class WorkloadRelease(Collector[QueryEstimate]):
     """One private report per user, from which the answers of all queries of a workload are estimated.
 
     Parameters
@@ -115,6 +71,7 @@ class WorkloadRelease(PatternClient):
     """
 
     type: ClassVar[str] = "linear-queries"
+    quantity: ClassVar[str] = "the answers of the queries"
 
     def __init__(
         self,
@@ -160,7 +117,6 @@ class WorkloadRelease(PatternClient):
     # Audit
 
     def audit(self) -> ClassAudit:
-        """Return the exact privacy audit of the weights that are sampled from."""
         return self._audit
 
     @cached_property
@@ -173,10 +129,7 @@ class WorkloadRelease(PatternClient):
         return self.weights.value(self.population)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and row sums, and the bias of the estimates."""
-        blank = float(self.weights.blank.max()) / 2.0**BITS
-        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", "blank": blank})
-        return self.audit().certificate(), sums, self._unbiased
+        return *super().certificates(), self._unbiased
 
     @cached_property
     def _unbiased(self) -> Certificate:
@@ -191,62 +144,25 @@ class WorkloadRelease(PatternClient):
     # Client
 
     @property
-    def _reports(self) -> Labels:
-        return Labels(self.weights.reports)
+    def kernel(self) -> PatternWeights | OrbitWeights:
+        return self.weights
 
-    def _codes(self, answers: Any, clip: bool = False) -> Codes:
-        if self.domain is None:
-            return self.labels.encode(answers)
-        numbers = np.clip(self.domain.check(answers, clip), self.domain.low, self.domain.high)
-        return np.minimum(
-            (self.domain.to_unit(numbers) * self.labels.size).astype(np.int64), self.labels.size - 1
-        )
+    @cached_property
+    def codec(self) -> Codec:
+        return Choice(self.labels) if self.domain is None else Bins(self.domain, self.labels.size)
 
-    def draw(self, codes: Codes, source: BitSource) -> Codes:
-        """Return the number of a report for the number of each type: one uniform integer each."""
-        return self.weights.draw(codes, source.integers(len(codes)))
-
-    @rng_alone
-    def randomize(
-        self, answers: Any, rng: Rng = None, anyway: bool = False, clip: bool = False
-    ) -> NDArray[Any]:
-        """Return the number of one report for each answer.
-
-        Parameters
-        ----------
-        answers : array of labels, numbers of types, or numbers of the range
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        anyway : bool
-            Whether to collect although the noise is larger than any answer.
-        clip : bool
-            Whether numbers outside of the range count as its nearest end.
-        """
-        if is_table(answers):
-            options = {"anyway": anyway, "clip": clip}
-            return on_table(self, "randomize", answers, rng=rng, **options)
-        if not anyway:
-            self.require_estimable()
-        return self.draw(self._codes(answers, clip), self.source(rng))
-
-    # Server
+    def _client_steps(self) -> Steps:
+        """Return how a report is drawn, as plain values; ``bins``: the answer is a number of a range."""
+        return {**self.kernel.client_steps(), "bins": self.domain is not None}
 
     @property
-    def counters(self) -> int:
-        """Number of counters that the server keeps: one per report."""
-        return self.weights.reports
+    def _report_text(self) -> str:
+        return f"a number from 0 to {self.weights.reports - 1}"
 
-    def written(self, reports: Codes) -> Values:
-        """Return reports as they stand in a table: as they are."""
-        return reports
+    def _within(self, low: float, high: float) -> Self:
+        return type(self)(self.workload, self.epsilon, self.weights, self.population, (low, high))
 
-    def possible_reports(self) -> NDArray[np.bool_]:
-        """Return the reports that are possible: all."""
-        return np.ones(self.counters, dtype=np.bool_)
-
-    def read(self, reports: Any) -> Codes:
-        """Return the numbers of reports."""
-        return self._reports.encode(reports, "reports")
+    # Server
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> QueryEstimate:
         """Return the estimates from the number of times each report was made."""
@@ -357,49 +273,6 @@ class WorkloadRelease(PatternClient):
         worst = int(self._query_errors.max(axis=0).argmax())
         scores = QueryScores(self._listed[0][worst : worst + 1], self.value.query_moments)
         return users_within(half, scores, tail_of(level))
-
-    # Tables
-
-    def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize`` and ``estimate``."""
-        takes = self._takes("answer")
-        if self.domain is not None:
-            takes = Column(
-                "answer", f"a number from {self.domain.low:g} to {self.domain.high:g}", any_name=True
-            )
-        options = (ANYWAY,) if self.domain is None else (ANYWAY, CLIP)
-        return column_operations(
-            self,
-            takes,
-            f"a number from 0 to {self.weights.reports - 1}",
-            self._client,
-            options,
-            "the answers of the queries",
-        )
-
-    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
-        clip = bool(settings["clip"])
-        if self.domain is not None and clip:
-            numbers = self.domain.check(answers, clip)
-            settings.count("value(s) clipped", count_outside(numbers, self.domain.low, self.domain.high))
-        return self.draw(self._codes(answers, clip), bit_source(rng))
-
-    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return the number of codes that its column takes; none where it takes numbers of a range."""
-        return super().bare_codes() if self.domain is None else ()
-
-    def _is_value(self, text: str) -> bool:
-        """Whether a text can be an answer in a data file."""
-        return super()._is_value(text) if self.domain is None else number_of_text(text) is not None
-
-    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for a column of a file; with a range, its types are equal bins of numbers."""
-        if not ranges:
-            return super().for_data(intake)
-        if len(ranges) > 1:
-            raise ParameterError("range", f"{counted(len(ranges), 'range')} for one column", "give one")
-        binned = type(self)(self.workload, self.epsilon, self.weights, self.population, tuple(ranges[0]))
-        return super(WorkloadRelease, binned).for_data(intake).replaced(about=self.about)
 
     # File
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
 from mechdesign.collect.client import Steps
+from mechdesign.collect.kernel import Kernel
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written
@@ -114,7 +115,7 @@ CLOSE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class PatternWeights:
+class PatternWeights(Kernel):
     """Sets of types, and the integer weights of their reports.
 
     Parameters
@@ -138,11 +139,11 @@ class PatternWeights:
         """Number of reports, the blank one included as the last one."""
         return len(self.sets) + 1
 
-    def row(self, type_number: int) -> NDArray[np.int64]:
+    def row(self, code: int) -> NDArray[np.int64]:
         """Return the weights of all reports for a type, blank last."""
-        return np.append(np.where(self.sets[:, type_number], self.high, self.low), self.blank[type_number])
+        return np.append(np.where(self.sets[:, code], self.high, self.low), self.blank[code])
 
-    def draw(self, codes: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    def draw(self, codes: NDArray[np.int64], uniform: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the report for each type and drawn integer.
 
         A single device goes through all reports, always to the end; for many users at once the sums of a type
@@ -156,10 +157,13 @@ class PatternWeights:
         for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
             ends = np.cumsum(self.row(kind))
             if len(codes) <= FEW:
-                reports[users] = (ends[None, :] <= draws[users, None]).sum(axis=1)
+                reports[users] = (ends[None, :] <= uniform[users, None]).sum(axis=1)
             else:
-                reports[users] = np.searchsorted(ends, draws[users], side="right")
+                reports[users] = np.searchsorted(ends, uniform[users], side="right")
         return reports
+
+    def figures(self) -> dict[str, float]:
+        return {"blank": float(self.blank.max()) / 2.0**BITS}
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""

@@ -22,13 +22,14 @@ from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pai
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
+from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import Values, require_no_mask
+from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
@@ -170,9 +171,6 @@ class SupportOracle(Oracle):
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError for counters that the reports of ``users`` users cannot give; see SupportCounts."""
 
-    def written(self, reports: NDArray[Any]) -> Values:
-        return reports
-
     def explained(self) -> tuple[str, ...]:
         own, other = (round(1000 * share) for share in self.support_shares())
         return (
@@ -213,7 +211,7 @@ class SupportOracle(Oracle):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        return self._frequency_operations(self._report_text)
+        return frequency_operations(super().operations())
 
     # Certificates and file
 

@@ -20,20 +20,19 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit, audit_classes
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.client import Answer, Recipe, Steps, plain_report, rng_alone
+from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.reader import on_table
+from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.extensions import former_arguments
+from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.data.frames import is_table
 from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, weight
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
     SetEstimate,
@@ -188,24 +187,6 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     # Client
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> Packed:
-        """Return one packed set per user, shape (n, bytes): a bit for each value of each attribute, or cell.
-
-        Parameters
-        ----------
-        answers : mapping, data frame, or (n, d) rows
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        anyway : bool
-            Whether to collect although the noise is larger than any frequency.
-        """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        return self.draw(self.attributes.encode(answers), self.source(rng))
-
     def draw(self, codes: Codes, source: BitSource) -> Packed:
         """Return the sets for the numbers of users' values, (n, d)."""
         if self.joined:
@@ -216,12 +197,8 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         """Return the factors and the weight, as plain values."""
         return sets_steps(self.law, self.include, self.attributes.sizes if self.joined else None)
 
-    def recipe(self) -> Recipe:
-        column = marked("report", self.survey_digest)
-        return Recipe(self.attributes.choices(), (column,), self._client_steps(), False)
-
-    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        return plain_report(as_texts(self.draw(self.attributes.encode([answer]), source)))
+    def written(self, reports: Packed) -> Values:
+        return as_texts(reports)
 
     def read(self, reports: Any) -> Packed:
         """Return packed sets, from those or from texts; refuse sets of another shape."""

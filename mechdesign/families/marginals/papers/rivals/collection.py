@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
-from mechdesign.collect.categories import Aggregator
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -33,6 +32,7 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
+from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
 from mechdesign.collect.server import CellCounts, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
