@@ -101,6 +101,15 @@ class Attributes(Sealed):
             for size, texts, name in zip(self.sizes, lists, self.shown(), strict=True)
         )
 
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """Return attributes: as they are, or from the plain values of a file."""
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            raise ParameterError("attributes", f"expected Attributes, got a {type(value).__name__}")
+        return cls(*(value[key] for key in ("sizes", "names", "labels")))
+
     @property
     def count(self) -> int:
         """The number d of attributes."""

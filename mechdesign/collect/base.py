@@ -66,6 +66,25 @@ def digest(kind: str, content: Mapping[str, Any]) -> str:
     return sha256(text.encode()).hexdigest()
 
 
+def part_as_json(value: Any) -> Any:
+    """Return a part of a mechanism's content as plain JSON values.
+
+    Examples
+    --------
+    >>> part_as_json((1.0, np.array([[1, 2]]))), part_as_json(Fraction(1, 3))
+    ([1.0, [[1, 2]]], '1/3')
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mechanism):
+        return {"type": value.type, "content": value.content()}
+    if isinstance(value, (tuple, list)):
+        return [part_as_json(part) for part in value]
+    if isinstance(value, Fraction):
+        return str(value)
+    return value.as_json() if hasattr(value, "as_json") else value
+
+
 def require_total(content: Mapping[str, Any]) -> None:
     """Raise CertificateError unless a file's weights are counted out of 2**62."""
     total = plain_int("total", content["total"])
@@ -102,25 +121,33 @@ class Mechanism(Explained, WithTables, WithAbout):
     It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
     the same content and were built for the same columns.
 
-    A subclass names its ``type`` (the word in the JSON file), gives its content as plain JSON values
-    and builds itself from them, checking everything; ``certificates`` audits the very numbers it runs on.
+    A subclass names its ``type`` (the word in the JSON file) and its ``fields``: what stands in the file, and
+    what it is built from, checking everything. ``certificates`` audits the very numbers it runs on.
     """
 
     type: ClassVar[str]
+    fields: ClassVar[tuple[str, ...]] = ()
+    """The parts of its content: attributes of these names, which the constructor takes as plain values."""
+
+    total: ClassVar[int] = TOTAL
+    """What weights are counted out of; a file with weights says so."""
+
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
 
     _missing_word: ClassVar[str] = MISSING_CATEGORY
     """The category in which missing values are counted."""
 
-    @abstractmethod
     def content(self) -> dict[str, Any]:
-        """Return everything the mechanism runs on as plain JSON values."""
+        """Return everything the mechanism runs on as plain JSON values: its ``fields``."""
+        return {name: part_as_json(getattr(self, name)) for name in self.fields}
 
     @classmethod
-    @abstractmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from :meth:`content`; raise CertificateError naming what fails."""
+        if "total" in cls.fields:
+            require_total(content)
+        return cls(**{name: content[name] for name in cls.fields if name != "total"})
 
     @abstractmethod
     def certificates(self) -> tuple[Certificate, ...]:

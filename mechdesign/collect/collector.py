@@ -195,10 +195,8 @@ class Collector(AnswerMechanism[EstimateT_co]):
     server counts them; *scores* say what a report stands for; a subclass makes its estimate of the counts.
     """
 
-    @property
-    @abstractmethod
-    def kernel(self) -> Kernel:
-        """The integer weights, and how a report is drawn."""
+    kernel: Kernel
+    """The integer weights, and how a report is drawn."""
 
     @abstractmethod
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> EstimateT_co:
@@ -340,10 +338,6 @@ REMEDY = (
 """What helps where a mechanism for plain privacy reports several answers the same way."""
 
 
-SINGULAR = 1e-10
-"""A channel whose smallest singular value is below this part of the largest counts as singular."""
-
-
 def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     """Return the error for answers that have the same reports; blank: because no report says anything."""
     text = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
@@ -382,10 +376,11 @@ class FrequencyMechanism(Collector["FrequencyEstimate"]):
     def _client_steps(self) -> Steps:
         return {**self.kernel.client_steps(), "labels": self.report_labels.as_json()}
 
-    @property
-    @abstractmethod
+    @cached_property
     def channel(self) -> NDArray[np.float64]:
         """The probabilities in floating point: row x for answer x."""
+        rows = np.stack([self.kernel.row(code) for code in range(self.labels.size)])
+        return np.ldexp(rows.astype(np.float64), -BITS)
 
     @property
     @abstractmethod
@@ -432,6 +427,15 @@ class FrequencyMechanism(Collector["FrequencyEstimate"]):
         alike = same or self.labels.shown() == self.report_labels.shown()
         reported = counts / counts.sum() if alike else None
         return self.scores.frequencies(counts, tuple(self.labels.shown()), population, reported)
+
+    def figures(self) -> list[Figure]:
+        """Return the channel as coloured cells, and the errors over the number of users."""
+        from mechdesign.show.panels import MOST_HEAT, channel_figures
+
+        if max(self.labels.size, self.report_labels.size) > MOST_HEAT:
+            return super().figures()
+        cells = channel_figures(self.channel, self.labels.shown(), self.report_labels.shown())
+        return cells + super().figures()
 
     def explained(self) -> tuple[str, ...]:
         """Return how answers become reports, by the thousand; of a long list the first few."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Labels
-from mechdesign.collect.collector import REMEDY, SINGULAR, FrequencyMechanism
+from mechdesign.collect.collector import REMEDY, FrequencyMechanism
 from mechdesign.collect.frequency_limits import MatrixScores
 from mechdesign.collect.kernel import PrivacyTarget, Rows, floats_of_weights, make_private
 from mechdesign.core.certificate import PrivacyAudit
@@ -22,7 +22,7 @@ from mechdesign.core.validation import in_range, one_of
 from mechdesign.exact.randomness import TOTAL, require_channel
 
 if TYPE_CHECKING:
-    from mechdesign.show.figure import Figure
+    pass
 
 CHUNK = 1 << 16
 """Answers are randomized in pieces of this size, which fit the processor's cache."""
@@ -136,9 +136,6 @@ class FiniteChannel(FrequencyMechanism):
         """The scores, a matrix L of shape (n, m) with frequencies = L (counts / users).
 
         A singular channel is refused with an EstimationError.
-
-        With as many reports as answers it is the inverse; with more, the generalised least squares
-        solution for reports distributed as for uniform answers, unbiased for every truth.
         """
         channel = self.channel
         groups = self.indistinguishable()
@@ -151,18 +148,10 @@ class FiniteChannel(FrequencyMechanism):
                 f"answers {names}{more} lead to the same reports, so their frequencies cannot be separated",
                 self._remedy(),
             )
-        values = np.linalg.svd(channel, compute_uv=False)
-        if channel.shape[0] > channel.shape[1] or values[-1] <= SINGULAR * values[0]:
-            rank = int((values > SINGULAR * values[0]).sum())
-            raise EstimationError(
-                "channel",
-                f"singular (rank {rank} for {channel.shape[0]} answers), so the frequencies "
-                "cannot be recovered",
-                self._remedy(),
-            )
-        root = np.sqrt(np.maximum(channel.mean(axis=0), 2.0**-60))
-        inverse = np.linalg.pinv(channel.T / root[:, None], rcond=SINGULAR / 100) / root
-        return MatrixScores(inverse, channel, self.possible_reports())
+        try:
+            return MatrixScores.unbiased(channel)
+        except EstimationError as error:
+            raise error.changed(remedy=self._remedy()) from None
 
     def _remedy(self) -> str:
         """Return a remedy that makes the frequencies estimable: it depends on why they are not."""
@@ -178,13 +167,6 @@ class FiniteChannel(FrequencyMechanism):
                 "build states whether it does"
             )
         return REMEDY
-
-    def figures(self) -> list[Figure]:
-        """Return the channel as coloured cells, and the errors over the number of users."""
-        from mechdesign.show.panels import channel_figures
-
-        cells = channel_figures(self.channel, self.labels.shown(), self.report_labels.shown())
-        return cells + super().figures()
 
     def indistinguishable(self) -> list[list[int]]:
         """Return the groups of answers that have equal rows, so that no server can tell them apart."""
@@ -203,8 +185,8 @@ class FiniteChannel(FrequencyMechanism):
             "delta": target.delta,
             "notion": next(word for word, notion in FILED_NOTIONS.items() if notion == target.notion),
             "distance": None if target.distance is None else target.distance.tolist(),
-            "labels": None if self.labels.names is None else list(self.labels.names),
-            "report_labels": None if self.report_labels.names is None else list(self.report_labels.names),
+            "labels": self.labels.as_json(),
+            "report_labels": self.report_labels.as_json(),
             "mixing": self.mixing,
             "total": TOTAL,
             "weights": self.weights.tolist(),

@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from mechdesign.collect.intervals import (
     tail_of,
     within,
 )
+from mechdesign.core.errors import EstimationError
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate
@@ -54,6 +55,9 @@ WIDER = 1.5
 
 MANY, UNEVEN = 1000, 10.0
 """With fewer users, coverage is not promised for channels whose answers' variances differ by this factor."""
+
+SINGULAR = 1e-10
+"""A channel whose smallest singular value is below this part of the largest counts as singular."""
 
 ALIKE = 0.8
 """Scores are of two kinds when one gap is at least this part of their range."""
@@ -545,20 +549,40 @@ class MatrixScores(Scores):
         Row i holds the score of category i for each report.
     chances : (n, m) array
         Row x holds the probabilities of the reports for answer x.
-    possible : (m,) bool array
-        Which reports are possible.
 
     Examples
     --------
-    >>> chances = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> scores = MatrixScores(np.linalg.inv(chances), chances, np.array([True, True]))
+    >>> scores = MatrixScores.unbiased(np.array([[0.75, 0.25], [0.25, 0.75]]))
     >>> value, error, limits, _ = scores.estimate(np.array([60, 40]), population=False)
     >>> value.round(3), error.round(4), scores.largest_variance()
     (array([0.7, 0.3]), array([0.0866, 0.0866]), 0.75)
     """
 
-    def __init__(self, matrix: Array, chances: Array, possible: NDArray[np.bool_]) -> None:
-        self.matrix, self.chances, self.possible = matrix, chances, possible
+    def __init__(self, matrix: Array, chances: Array) -> None:
+        self.matrix, self.chances = matrix, chances
+
+    @classmethod
+    def unbiased(cls, chances: Array) -> Self:
+        """Return the unbiased scores of least variance for reports distributed as for uniform answers.
+
+        With as many reports as answers the matrix is the inverse; with more, it is the generalised least
+        squares solution, unbiased for every truth.
+
+        Raises
+        ------
+        EstimationError
+            When answers cannot be told apart by their reports.
+        """
+        sizes = np.linalg.svd(chances, compute_uv=False)
+        if chances.shape[0] > chances.shape[1] or sizes[-1] <= SINGULAR * sizes[0]:
+            rank = int((sizes > SINGULAR * sizes[0]).sum())
+            raise EstimationError(
+                "channel",
+                f"singular (rank {rank} for {chances.shape[0]} answers), "
+                "so the frequencies cannot be recovered",
+            )
+        root = np.sqrt(np.maximum(chances.mean(axis=0), 2.0**-60))
+        return cls(np.linalg.pinv(chances.T / root[:, None], rcond=SINGULAR / 100) / root, chances)
 
     @cached_property
     def variances(self) -> Array:
@@ -603,5 +627,5 @@ class MatrixScores(Scores):
         own, others, worst = limit_moments(self.matrix, self.chances, truth)
         several = (3, *(1 for _ in value.shape[:-1]), value.shape[-1])
         own, worst = (np.broadcast_to(curve.reshape(several), others.shape) for curve in (own, worst))
-        steps = score_steps(self.matrix[:, self.possible])
+        steps = score_steps(self.matrix[:, self.chances.max(axis=0) > 0])
         return FrequencyLimits(value, users, own, others, worst, steps, population)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Codes, Labels
-from mechdesign.collect.collector import SINGULAR, FrequencyMechanism, reported_alike
+from mechdesign.collect.collector import FrequencyMechanism, reported_alike
+from mechdesign.collect.frequency_limits import SINGULAR
 from mechdesign.collect.kernel import Kernel
 from mechdesign.collect.oracle import (
     KaryScores,
@@ -41,7 +42,6 @@ from mechdesign.exact.randomness import TOTAL
 
 if TYPE_CHECKING:
     from mechdesign.collect.client import Steps
-    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -402,13 +402,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
             raise self._singular()
         return scores
 
-    def figures(self) -> list[Figure]:
-        """Return the channel as coloured cells, and the errors over the number of users."""
-        from mechdesign.show.panels import MOST_HEAT, channel_figures
-
-        text = self.labels.shown() if self.weights.size <= MOST_HEAT else []
-        return (channel_figures(self.channel, text, text) if text else []) + super().figures()
-
     def _singular(self) -> EstimationError:
         outside = self._outside if self.weights.own == 0 else self._outside[:0]
         alike = np.append(self.kept[0], outside) if len(outside) else self.kept
@@ -420,7 +413,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "labels": None if self.labels.names is None else list(self.labels.names),
+            "labels": self.labels.as_json(),
             "total": TOTAL,
             "size": self.weights.size,
             "own": self.weights.own,

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         TypeVar as DefaultTypeVar,  # the default of a type variable: in `typing` from Python 3.13 on
     )
 
+    from mechdesign.core.certificate import Certificate
     from mechdesign.core.guarantee import Proof
 
     MechanismT_co = DefaultTypeVar("MechanismT_co", covariant=True, default=Any)
@@ -136,6 +137,9 @@ class PrivacyVerdict(Verdict, Protocol):
     @property
     def proof(self) -> Proof:
         """The guarantee, exactly, and what is proven of it."""
+
+    def certificate(self) -> Certificate:
+        """Return the certificate ``privacy``."""
 
 
 class Estimate(Protocol):

@@ -270,9 +270,9 @@ def test_an_interval_of_a_frequency_reaches_what_lies_within_its_distances(value
         np.array([[0.9, 0.08, 0.02], [0.05, 0.9, 0.05], [0.02, 0.02, 0.96]]), PrivacyTarget(5.0)
     )
     values = np.array([value, 0.3, 0.7 - value])
-    limits = channel.limits(values, 200, population)
+    limits = channel.scores.limits(values, 200, population)
     down, up = limits.distances(0.025)
-    several = channel.limits(np.stack([values, values[::-1]]), 200, population)
+    several = channel.scores.limits(np.stack([values, values[::-1]]), 200, population)
     assert several.distances(0.025)[0][0] == pytest.approx(down)
     assert several.distances(0.025)[1][0] == pytest.approx(up)
     for factor in (0.1, 0.5, 0.9, 0.999, 1.001, 1.1, 2.0, 5.0):

@@ -11,6 +11,7 @@ from scipy import stats
 
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.kernel import Rows
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL, SystemSource
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
@@ -29,11 +30,10 @@ def edges(weights: np.ndarray, code: int) -> list[int]:
 
 
 def check_search(weights: np.ndarray) -> None:
-    channel = FiniteChannel.__new__(FiniteChannel)  # privacy is not the point here: no promise is audited
-    vars(channel)["weights"] = weights
+    rows = Rows(weights)
     for code in range(len(weights)):
         drawn = edges(weights, code)
-        found = channel._search(np.full(len(drawn), code), np.array(drawn, dtype=np.int64))
+        found = rows.draw(np.full(len(drawn), code), np.array(drawn, dtype=np.int64))
         row = weights[code].tolist()
         assert found.tolist() == [naive(row, point) for point in drawn]
 
@@ -64,7 +64,7 @@ def test_the_search_table_shrinks_for_very_many_answers():
     channel = FiniteChannel(rows, PrivacyTarget(1.0))
     codes = np.array([0, 69_999, 1234])
     drawn = np.array([TOTAL // 4 - 1, TOTAL // 4, TOTAL - 1])
-    assert channel._search(codes, drawn).tolist() == [3, 19, 19]
+    assert channel.kernel.draw(codes, drawn).tolist() == [3, 19, 19]
 
 
 @pytest.mark.parametrize(

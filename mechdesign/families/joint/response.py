@@ -160,9 +160,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         reports_per_user: int = 1,
         report_epsilon: float | None = None,
     ) -> None:
-        if not isinstance(attributes, Attributes):
-            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
-        self.attributes = attributes
+        self.attributes = Attributes.of(attributes)
         if self.bits > MOST_BITS:
             raise ParameterError("attributes", f"{self.bits} bits a report", f"give at most {MOST_BITS}")
         self.epsilon = double_epsilon(epsilon)
@@ -412,10 +410,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         require_total(content)
-        own = ("total", "attributes", "reports")
+        own = ("total", "reports")
         arguments = {name: value for name, value in content.items() if name not in own}
-        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(Attributes(**named), reports_per_user=content["reports"], **arguments)
+        return cls(reports_per_user=content["reports"], **arguments)
 
 
 def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:

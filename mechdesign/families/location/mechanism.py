@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -370,15 +370,7 @@ class PlanarLaplace(LocationMechanism):
         holds = beyond <= self.beta * (1.0 + 2.0**-40)
         return Certificate("interference", holds, False, figures, note="a quantile of the radius")
 
-    def content(self) -> dict[str, Any]:
-        """Return the parameters."""
-        area = None if self.area is None else list(self.area)
-        return {"epsilon": self.epsilon, "beta": self.beta, "area": area}
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values."""
-        return cls(content["epsilon"], content["beta"], content["area"])
+    fields: ClassVar[tuple[str, ...]] = ("epsilon", "beta", "area")
 
 
 def planar_quantile(epsilon: float, beta: float) -> float:

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.collect.base import Randomizer, require_total
+from mechdesign.collect.base import Randomizer
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
@@ -375,15 +375,7 @@ class CensoringInterval(MeanMechanism):
         """Return the u nearest to where the probability is 1/2, (1 + b - a)/2."""
         return min(max((1.0 + self.above - self.below) / 2.0, 0.0), 1.0)
 
-    def content(self) -> dict[str, Any]:
-        integers = {"total": TOTAL, "lo": self.lo, "hi": self.hi, "mixing": self.mixing}
-        return {"delta": self.delta, **super().content(), **integers}
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        require_total(content)
-        promise = content["epsilon"], content["delta"]
-        return cls(content["lo"], content["hi"], *promise, content["low"], content["high"], content["mixing"])
+    fields: ClassVar[tuple[str, ...]] = ("lo", "hi", "epsilon", "delta", "low", "high", "mixing", "total")
 
 
 class Duchi(CensoringInterval):

@@ -201,8 +201,17 @@ class MeanMechanism(AnswerMechanism[MeanEstimate]):
 
     # File
 
-    def content(self) -> dict[str, Any]:
-        return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high}
+    fields: ClassVar[tuple[str, ...]] = ("epsilon", "low", "high")
+
+    @property
+    def low(self) -> float:
+        """The lower end of the range."""
+        return self.domain.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the range."""
+        return self.domain.high
 
 
 LARGEST = 700.0
@@ -245,10 +254,6 @@ class FormulaMechanism(MeanMechanism):
 
     def certificates(self) -> tuple[Certificate, ...]:
         return (self.audit().certificate(),)
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        return cls(content["epsilon"], content["low"], content["high"])
 
 
 class MeanAggregator(Server[MeanMechanism]):

@@ -106,7 +106,7 @@ def test_the_projection_is_a_distribution_and_never_worse(mechanism):
 
 def test_numbers_of_a_range_fall_into_bins(mechanism):
     binned = mechanism.for_data(Intake(("salary",)), [(0.0, 600.0)])
-    assert binned._codes(np.array([0.0, 99.9, 100.0, 599.0, 600.0])).tolist() == [0, 0, 1, 5, 5]
+    assert binned.codec.codes(np.array([0.0, 99.9, 100.0, 599.0, 600.0])).tolist() == [0, 0, 1, 5, 5]
     with pytest.raises(md.DataError, match="601"):
         binned.randomize(np.array([601.0]), rng=1)
     found = binned.estimate(binned.randomize(np.full(4000, 250.0), rng=1)).quantile(0.5)

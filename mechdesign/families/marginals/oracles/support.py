@@ -33,7 +33,7 @@ from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.randomness import BITS, TOTAL
+from mechdesign.exact.randomness import BITS
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,7 @@ class SupportOracle(Oracle):
         Names of the categories.
     """
 
+    fields: ClassVar[tuple[str, ...]] = ("categories", "epsilon", "labels", "total")
     most_categories: ClassVar[int] = 1 << 16
     """More are refused: reports, or the work of the server, grow with them."""
 
@@ -141,6 +142,11 @@ class SupportOracle(Oracle):
         size = integer("categories", categories, 2, self.most_categories)
         self.epsilon = double_epsilon(epsilon)
         self.labels = Labels(size, labels)
+
+    @property
+    def categories(self) -> int:
+        """Number of categories."""
+        return self.labels.size
 
     def _require_private(self) -> None:
         """Raise unless the audit of the weights holds and reports say anything at all."""
@@ -231,14 +237,7 @@ class SupportOracle(Oracle):
         return {}
 
     def content(self) -> dict[str, Any]:
-        return {
-            "epsilon": self.epsilon,
-            "categories": self.labels.size,
-            "labels": None if self.labels.names is None else list(self.labels.names),
-            "total": TOTAL,
-            **self.parameters(),
-            **self.weights(),
-        }
+        return {**super().content(), **self.parameters(), **self.weights()}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, audit_classes
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
-from mechdesign.collect.base import require_total
 from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
@@ -32,7 +31,7 @@ from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_cou
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, weight
+from mechdesign.exact.randomness import BITS, BitSource, weight
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
     SetEstimate,
@@ -99,6 +98,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     type: ClassVar[str] = "set-response"
     subject: ClassVar[str] = "reports of sets take"
+    fields: ClassVar[tuple[str, ...]] = ("attributes", "epsilon", "sets", "include", "tables", "total")
 
     def __init__(
         self,
@@ -108,8 +108,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         include: int,
         tables: Sequence[Sequence[Any]] | None = None,
     ) -> None:
-        if not isinstance(attributes, Attributes):
-            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
+        attributes, sets = Attributes.of(attributes), shape_of(sets) if isinstance(sets, Mapping) else sets
         if not isinstance(sets, SetShape):
             raise ParameterError("sets", f"expected a ProductSet, MatchSet or CellSet, got {text_of(sets)}")
         self.attributes, self.sets = attributes, sets
@@ -348,23 +347,4 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         )
 
     def content(self) -> dict[str, Any]:
-        return {
-            "attributes": self.attributes.as_json(),
-            "epsilon": self.epsilon,
-            "sets": self.sets.as_json(),
-            "total": TOTAL,
-            "include": self.include,
-            "tables": None if self.joined else [list(table) for table in self.tables],
-        }
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        require_total(content)
-        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(
-            Attributes(**named),
-            content["epsilon"],
-            shape_of(content["sets"]),
-            content["include"],
-            content["tables"],
-        )
+        return {**super().content(), **({"tables": None} if self.joined else {})}

@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import composed
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.client import rng_alone
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast, changed, frozen_value
-from mechdesign.data.frames import is_table
-from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.oracles import UnaryEncoding
 from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals.answers import RivalMarginals
@@ -118,14 +115,9 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
 
     # Client
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+    def _reports_of(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return one report per user: records with the fields ``group`` and ``report``."""
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        pieces = list(self.draw(self.attributes.encode(answers), self.source(rng)))
+        pieces = list(self.draw(codes, source))
         groups = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in pieces)])
         reports = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, dtype=np.int64)
         records = np.zeros(len(groups), dtype=[(GROUP, np.int64), (REPORT, reports.dtype)])
