@@ -85,6 +85,16 @@ def part_as_json(value: Any) -> Any:
     return value.as_json() if hasattr(value, "as_json") else value
 
 
+def nested(value: Any) -> Any:
+    """Return a mechanism that is a part of another one's content; other values as they are."""
+    if not isinstance(value, Mapping):
+        return value
+    kind = mechanism_type(value["type"])
+    if kind is None:
+        raise UnknownNameError("content", f"no mechanism type '{value['type']}'", AGAIN)
+    return kind.from_content(value["content"])
+
+
 def require_total(content: Mapping[str, Any]) -> None:
     """Raise CertificateError unless a file's weights are counted out of 2**62."""
     total = plain_int("total", content["total"])
@@ -127,10 +137,8 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     type: ClassVar[str]
     fields: ClassVar[tuple[str, ...]] = ()
-    """The parts of its content: attributes of these names, which the constructor takes as plain values."""
-
-    total: ClassVar[int] = TOTAL
-    """What weights are counted out of; a file with weights says so."""
+    """The parts of its content: attributes of these names, which the constructor takes as plain values;
+    ``total`` says what weights are counted out of."""
 
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
@@ -140,7 +148,8 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     def content(self) -> dict[str, Any]:
         """Return everything the mechanism runs on as plain JSON values: its ``fields``."""
-        return {name: part_as_json(getattr(self, name)) for name in self.fields}
+        parts = {name: part_as_json(getattr(self, name)) for name in self.fields if name != "total"}
+        return parts | ({"total": TOTAL} if "total" in self.fields else {})
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:

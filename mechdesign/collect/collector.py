@@ -195,8 +195,10 @@ class Collector(AnswerMechanism[EstimateT_co]):
     server counts them; *scores* say what a report stands for; a subclass makes its estimate of the counts.
     """
 
-    kernel: Kernel
-    """The integer weights, and how a report is drawn."""
+    @property
+    @abstractmethod
+    def kernel(self) -> Kernel:
+        """The integer weights, and how a report is drawn."""
 
     @abstractmethod
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> EstimateT_co:

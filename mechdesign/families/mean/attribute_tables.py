@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.attributes import attribute_columns, people, with_reports
-from mechdesign.collect.codec import Array, Codes, Domain, Labels, as_floats
+from mechdesign.collect.client import AskedNumber
+from mechdesign.collect.codec import Array, Codec, Codes, Domain, Labels, as_floats
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,
@@ -52,6 +53,41 @@ ATTRIBUTE, REPORT = "attribute", "report"
 
 LARGEST = 1 << 53
 """No number of an attribute is larger, and doubles hold all integers up to it."""
+
+
+class NumberColumns(Codec):
+    """A number of a range in each of several columns; the codes of a user are the numbers themselves.
+
+    Parameters
+    ----------
+    ranges : ColumnRanges
+    labels : Labels
+        The names of the columns.
+    """
+
+    word = "columns"
+    report_word = "report"
+    clips = True
+    single = False
+
+    def __init__(self, ranges: ColumnRanges, labels: Labels) -> None:
+        self.ranges, self.labels = ranges, labels
+
+    def codes(self, answers: Any, clip: bool = False) -> Array:
+        return self.ranges.check(answers, clip)
+
+    @property
+    def content(self) -> str:
+        return people(self.labels.shown(), "a number").content
+
+    def questions(self, name: str | None = None) -> tuple[AskedNumber, ...]:
+        ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
+        return tuple(AskedNumber(*end) for end in ends)
+
+    def examples(self, count: int) -> Array:
+        ends = np.stack([self.ranges.low, self.ranges.high])
+        examples: Array = ends[np.arange(count) % 2]
+        return examples
 
 
 def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:

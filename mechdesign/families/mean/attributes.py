@@ -16,20 +16,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
-from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
-from mechdesign.collect.client import Answer, AskedNumber, Recipe, rng_alone
+from mechdesign.collect.base import nested
+from mechdesign.collect.client import Answer, Recipe
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.reader import on_table
 from mechdesign.collect.score import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
@@ -44,13 +45,13 @@ from mechdesign.core.validation import (
     user_count,
 )
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.exponential import float_up
-from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean.attribute_tables import (
     AttributeAggregator,
     ColumnRanges,
+    NumberColumns,
     attribute_operations,
     draw_attributes,
 )
@@ -64,7 +65,7 @@ MAX_ATTRIBUTES = 1_000_000
 ESTIMATORS = ("self-normalized", "scaled")
 
 
-class AttributeSampling(CollectingMechanism[AttributeMeans]):
+class AttributeSampling(AnswerMechanism[AttributeMeans]):
     """Report k of m attributes, each with the same mechanism at epsilon/k.
 
     Parameters
@@ -92,8 +93,11 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     True
     """
 
-    users_alike: ClassVar[bool] = True
     type: ClassVar[str] = "attribute-sampling"
+    may_fail: ClassVar[bool] = False
+    fields: ClassVar[tuple[str, ...]] = (
+        *("inner", "attributes", "per_user", "epsilon", "low", "high", "estimator"),
+    )
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         high: Any = None,
         estimator: str = "self-normalized",
     ) -> None:
+        inner = nested(inner)
         if not isinstance(inner, MeanMechanism):
             raise ParameterError(
                 "inner", f"{type(inner).__name__} is not a mechanism for the mean of one attribute"
@@ -155,36 +160,21 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
 
     # Client
 
-    @rng_alone
-    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+    @cached_property
+    def codec(self) -> NumberColumns:
+        return NumberColumns(self.ranges, self.labels)
+
+    def _reports_of(self, codes: Array, source: BitSource) -> NDArray[Any]:
         """Return k reports for each user: records with the fields ``attribute`` and ``report``.
 
-        Parameters
-        ----------
-        answers : (n, m) array or data frame
-            One row a user. A data frame has columns of the attributes' names, in any order.
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        clip : bool
-            Whether values outside the range are moved to its nearest end instead of refused.
-
-        Returns
-        -------
-        (n k,) structured array
-            The k reports of a user follow one another. ``attribute`` counts from 0.
+        The k reports of a user follow one another. ``attribute`` counts from 0.
         """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, clip=clip)
-        return self._drawn(self.ranges.check(answers, clip), self.source(rng))
-
-    def _drawn(self, table: Array, source: BitSource) -> NDArray[Any]:
-        """Return the reports of checked values, one row per user."""
-        users, k = len(table), self.per_user
+        users, k = len(codes), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
         piece = 1 << max(0, (CHUNK // k).bit_length() - 1)  # a power of two: blocks of a file leave no trace
         rows = np.repeat(np.arange(piece), k)
         for start in range(0, users, piece):
-            part = table[start : start + piece]
+            part = codes[start : start + piece]
             places = draw_attributes(len(part), self.size, k, source).ravel()
             chosen = part[rows[: len(places)], places]
             block = reports[start * k : start * k + len(places)]
@@ -193,14 +183,14 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return reports
 
     def recipe(self) -> Recipe:
-        ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
         steps = {"step": "sample", "per_user": self.per_user, "each": self.inner._client_steps()}
         columns = ("attribute", marked("report", self.survey_digest))
-        return Recipe(tuple(AskedNumber(*end) for end in ends), columns, steps, False, True)
+        return Recipe(self.codec.questions(), columns, steps, False, True)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return the reports of one user, a list of (attribute, report), from the bits of a source."""
-        return [list(map(int, row)) for row in self._drawn(self.ranges.check([answer]), source).tolist()]
+        rows = self._reports_of(self.codec.codes([answer]), source).tolist()
+        return [list(map(int, row)) for row in rows]
 
     # Tables
 
@@ -312,28 +302,25 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         attributes = counted(self.size, "attribute") + (f" ({few})" if self.labels.names else "")
         return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
-    def content(self) -> dict[str, Any]:
-        return {
-            "inner": {"type": self.inner.type, "content": self.inner.content()},
-            "attributes": self.size if self.labels.names is None else list(self.labels.names),
-            "per_user": self.per_user,
-            "epsilon": self.epsilon,
-            "low": self.ranges.low.tolist(),
-            "high": self.ranges.high.tolist(),
-            "estimator": self.estimator,
-        }
+    @property
+    def attributes(self) -> int | list[str]:
+        """The names of the attributes, or how many there are."""
+        return self.labels.as_json() or self.size
+
+    @property
+    def low(self) -> Array:
+        """The lower ends of the ranges."""
+        return self.ranges.low
+
+    @property
+    def high(self) -> Array:
+        """The upper ends of the ranges."""
+        return self.ranges.high
 
     @classmethod
     @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        kind = mechanism_types()[content["inner"]["type"]]
-        inner = kind.from_content(content["inner"]["content"])
-        names = ("attributes", "per_user", "epsilon", "low", "high", "estimator")
-        return cls._restore(inner, {name: content[name] for name in names})
-
-    @classmethod
-    def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
-        return cls(inner, **options)  # type: ignore[arg-type]
+        return super().from_content(content)
 
 
 class Harmony(AttributeSampling):
@@ -372,12 +359,14 @@ class Harmony(AttributeSampling):
         super().__init__(inner, attributes, 1, inner.epsilon, low, high, "scaled")
 
     @classmethod
-    def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
-        settings = [options[name] for name in ("epsilon", "attributes", "low", "high")]
+    @damage_refused
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        inner = nested(content["inner"])
+        settings = [content[name] for name in ("epsilon", "attributes", "low", "high")]
         mechanism = cls(*settings)
         if inner.fingerprint != mechanism.inner.fingerprint:
             mechanism = cls(*settings, for_double=True)
-        if inner.fingerprint != mechanism.inner.fingerprint or options["per_user"] != 1:
+        if inner.fingerprint != mechanism.inner.fingerprint or content["per_user"] != 1:
             raise CertificateError("inner", "is not Duchi's mechanism at this epsilon with one report a user")
         return mechanism
 
