@@ -31,19 +31,18 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import (
     AverageLaw,
+    Limits,
     ScoreTestLimits,
     law_of_average,
     normal_quantile,
     rare_step,
     score_distances,
     tail_of,
-    within,
 )
 from mechdesign.core.errors import EstimationError
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate
-    from mechdesign.collect.intervals import Limits
 
 Array = NDArray[np.float64]
 
@@ -223,7 +222,7 @@ class FrequencyLimits(MixtureLimits):
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedLimits:
+class RepeatedLimits(Limits):
     """Limits that many answers share: those of ``limits`` at the places ``index``."""
 
     limits: FrequencyLimits
@@ -333,7 +332,7 @@ Cumulants = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class WorstLimits:
+class WorstLimits(Limits):
     """Limits of a sum whose law depends on all data: the score test with the worst moments over all data.
 
     Parameters
@@ -361,10 +360,6 @@ class WorstLimits:
         """Return the same distance twice: either tail may be the longer one."""
         distance = np.asarray(_distance(self, tail))
         return distance, distance
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the interval reaches so far."""
-        return within(difference, *self.distances(tail))
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,19 +125,19 @@ DOUBLINGS = 200
 """A bracket is doubled at most this often."""
 
 
-class Limits(Protocol):
+class Limits(ABC):
     """Distances of the limits of an interval from the estimate."""
 
+    @abstractmethod
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances down and up, each >= 0, for the probability ``tail`` of each side."""
-        ...
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the interval reaches truths with this difference from the estimate.
 
-        The same as comparing with the distances, but without searching for them.
+        The same as comparing with the distances; where these are searched for, a test is quicker.
         """
-        ...
+        return within(difference, *self.distances(tail))
 
 
 def tail_of(level: float, tests: int = 1) -> float:
@@ -160,7 +160,7 @@ def normal_quantile(share: float) -> float:
 
 
 @dataclass(frozen=True)
-class NormalLimits:
+class NormalLimits(Limits):
     """A normal quantile times the standard error."""
 
     standard_error: Any
@@ -170,13 +170,9 @@ class NormalLimits:
         width = -normal_quantile(tail) * np.asarray(self.standard_error)
         return width, width
 
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the interval reaches so far."""
-        return within(difference, *self.distances(tail))
-
 
 @dataclass(frozen=True)
-class BinomialLimits:
+class BinomialLimits(Limits):
     """Exact limits for a count, mapped to the estimate's units.
 
     Parameters
@@ -215,10 +211,6 @@ class BinomialLimits:
         share = np.asarray(self.count) / self.trials
         down, up = (np.maximum(distance, 0.0) * self.factor for distance in (share - low, high - share))
         return down, up
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the interval reaches so far."""
-        return within(difference, *self.distances(tail))
 
 
 def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
@@ -430,11 +422,14 @@ def bisected(
     return low, high
 
 
-class ScoreTestLimits(ABC):
+class ScoreTestLimits(Limits):
     """Limits by inverting score tests: those hypotheses that the estimate does not reject.
 
-    A subclass has the law of the estimate under hypotheses, and standard errors from which the search starts.
+    A subclass has the law of the estimate under hypotheses, and standard errors from which the search starts;
+    ``rounding`` is how far the estimate may be off by rounding reports before they were added.
     """
+
+    rounding: float = 0.0
 
     @abstractmethod
     def standard_error(self) -> Array:
@@ -454,7 +449,7 @@ class ScoreTestLimits(ABC):
             start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
             self._searched[tail] = score_distances(self.law, start, tail)
         down, up = self._searched[tail]
-        return down.copy(), up.copy()
+        return down + self.rounding, up + self.rounding
 
     def widest(self, tail: float) -> Array:
         """Return upper bounds of the widths of the intervals, by the first steps of the search alone.
@@ -472,5 +467,5 @@ class ScoreTestLimits(ABC):
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""
-        distance = np.abs(difference)
+        distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
         return not_rejected(self.law(distance, np.sign(difference)), distance, tail)

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from mechdesign.collect.intervals import (
     AverageLaw,
     BinomialLimits,
+    Limits,
+    ScoreTestLimits,
     law_of_average,
-    not_rejected,
-    score_distances,
 )
 
 Array = NDArray[np.float64]
@@ -223,7 +223,7 @@ MAY_MISS = "the interval may miss the mean more often than stated"
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreLimits:
+class ScoreLimits(ScoreTestLimits):
     """The limits of the score test; they work on arrays of sums.
 
     Parameters
@@ -237,16 +237,6 @@ class ScoreLimits:
     curves: Curves
     sums: ReportSums
     rounding: float = 0.0
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimate."""
-        down, up = score_distances(self.law, self.standard_error(), tail)
-        return down + self.rounding, up + self.rounding
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the interval reaches so far."""
-        distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
-        return not_rejected(self.law(distance, np.sign(difference)), distance, tail)
 
     def standard_error(self) -> Array:
         """Return the standard deviation of the estimate under the hypothesis that it is right."""
@@ -295,7 +285,7 @@ class ScoreLimits:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnLimits:
+class ColumnLimits(Limits):
     """The limits of many columns, each in its own units; where nothing is known, those of the whole range.
 
     Parameters

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
-from mechdesign.collect.intervals import within
+from mechdesign.collect.intervals import Limits
 
 Array = NDArray[np.float64]
 
@@ -204,7 +204,7 @@ class Listed:
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseLimits:
+class NoiseLimits(Limits):
     """Limits by the exact law of an additive noise: valid at every size, not only for many users.
 
     Parameters
@@ -236,13 +236,9 @@ class NoiseLimits:
         centre = np.asarray(self.centre, dtype=np.float64)
         return np.maximum(top - centre, 0.0) * self.scale, np.maximum(centre - bottom, 0.0) * self.scale
 
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the interval reaches so far."""
-        return within(difference, *self.distances(tail))
-
 
 @dataclass(frozen=True, eq=False)
-class CountLimits:
+class CountLimits(Limits):
     """Limits for integers c from 0 to ``most``, from numbers T whose law depends on c.
 
     Parameters
@@ -311,7 +307,7 @@ class CountLimits:
 
 
 @dataclass(frozen=True, eq=False)
-class SingleLimits:
+class SingleLimits(Limits):
     """The limits of one count instead of an array of one."""
 
     limits: CountLimits

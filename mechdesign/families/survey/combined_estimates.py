@@ -34,6 +34,7 @@ from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.frequency_limits import cumulants, few_users
 from mechdesign.collect.intervals import (
     AverageLaw,
+    Limits,
     ScoreTestLimits,
     law_of_average,
     law_of_sum,
@@ -175,7 +176,7 @@ class CombinedLimits(ScoreTestLimits):
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledLimits:
+class ScaledLimits(Limits):
     """Limits of shares in the units of a number: times the width of its range."""
 
     limits: CombinedLimits
@@ -242,7 +243,7 @@ NOBODY = "no user was asked: the interval is all that is possible"
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(Limits):
     """Limits where nothing is known: the whole range."""
 
     value: Array
@@ -337,7 +338,7 @@ class GroupLimits(ScoreTestLimits):
 
 
 @dataclass(frozen=True, eq=False)
-class RangedLimits:
+class RangedLimits(Limits):
     """Limits in the units of the number, and the whole range for groups that are too small.
 
     Parameters
