@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
 from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
-from mechdesign.cli.long_runs import dask_option
 from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
@@ -16,6 +15,7 @@ from mechdesign.cli.parser import (
     AddCommand,
     FigureOutput,
     add_users,
+    dask_option,
     data_options,
     figure_option,
     method_options,

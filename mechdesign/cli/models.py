@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli.long_runs import run_many, run_options
 from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
@@ -19,6 +18,8 @@ from mechdesign.cli.parser import (
     options_of,
     overrides_of,
     print_json,
+    run_many,
+    run_options,
     without_families,
 )
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion

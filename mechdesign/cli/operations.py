@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.cli.identity import note_lack
-from mechdesign.cli.long_runs import dask_option
 from mechdesign.cli.parser import (
     FINE,
     REPORTS,
@@ -23,6 +22,7 @@ from mechdesign.cli.parser import (
     FigureOutput,
     Parser,
     add_option,
+    dask_option,
     identical_option,
     missing_options,
     operation_options,

@@ -6,8 +6,16 @@ import argparse
 from typing import Any
 
 from mechdesign.cli.identity import note_lack
-from mechdesign.cli.long_runs import run_many, run_options
-from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, overrides_of, print_json, without_families
+from mechdesign.cli.parser import (
+    FINE,
+    MISMATCH,
+    AddCommand,
+    overrides_of,
+    print_json,
+    run_many,
+    run_options,
+    without_families,
+)
 from mechdesign.core.errors import ParameterError
 
 
