@@ -2,13 +2,15 @@
 
 A mechanism says itself which operations it has, and what they take and give. Reports of many files and
 machines become small files of counts.
+
+Results of operations into files: the table of the estimates, or grids of cross tables.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -28,17 +30,17 @@ from mechdesign.cli.parser import (
     operation_options,
     print_json,
 )
-from mechdesign.cli.results import ResultOutput
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
 from mechdesign.collect.collecting import COLUMN, UNMARKED, Operation, Settings, mark_of, operation_of
 from mechdesign.collect.reader import rule_for
 from mechdesign.collect.server import SavedCounts
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError, named_option
+from mechdesign.core.errors import DataError, MechDesignError, ParameterError, named_option, printable
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted, encode
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
 from mechdesign.data.formats import DATA, RESULTS, require_suffix
+from mechdesign.data.frames import Columns, Tidy, with_question
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.outputs import require_output
 from mechdesign.data.reading import Copies, FileTable, require_different
@@ -61,6 +63,79 @@ from mechdesign.report.randomizing import (
     seeded,
 )
 from mechdesign.work.bars import Watch
+
+
+class ResultOutput:
+    """Where the table of a result goes, if anywhere; checked before anything is written.
+
+    Parameters
+    ----------
+    options : Namespace
+        With ``output``, ``force``, ``grid``, ``mechanism`` and ``inputs``.
+    result : object
+        What an operation returned.
+    mechanism : Mechanism
+    own_files : sequence of str
+        Files that the operation keeps for itself.
+    """
+
+    def __init__(
+        self, options: argparse.Namespace, result: Any, mechanism: Mechanism, own_files: Sequence[str]
+    ) -> None:
+        self.path: str | None = options.output
+        self.result, self.tables = result, dict[str, Columns]()
+        grids = _grids(result) if options.grid else {}
+        if self.path is None:
+            return
+        require_output(self.path, [options.mechanism, *options.inputs, *own_files], options.force)
+        question = mechanism.data_columns[0] if len(mechanism.data_columns) == 1 else ""
+        self.tables |= _for_one_file(self.path, grids) or {"estimates": _tidy(self.path, result, question)}
+
+    def write(self) -> str:
+        """Write the table and return what to say of it; nothing where none is wanted."""
+        if self.path is None:
+            return ""
+        from mechdesign.report.tables import write_results  # most results are printed
+
+        rows = write_results(self.path, self.tables)
+        notes = "".join(f"\nnote: {printable(note)}" for note in _notes(self.result))
+        return f"{self.path}: {counted(rows, 'row')}{notes}"
+
+
+def _grids(result: Any) -> dict[str, Columns]:
+    if not hasattr(result, "grids"):
+        raise ParameterError("--grid", "this is not a cross table", "omit it")
+    try:
+        grids: dict[str, Columns] = result.grids()
+    except ParameterError as error:
+        remedy = "name two attributes or more with --marginal A,B"
+        raise error.changed(where="--grid", remedy=remedy) from None
+    return grids
+
+
+def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Columns]:
+    """Return the grids that a file takes: a workbook all, another one a single grid without its errors."""
+    if path.lower().endswith(".xlsx"):
+        return grids
+    from mechdesign.collect.estimate import ERRORS  # with what draws them, which takes time
+
+    values = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
+    if len(values) > 1:
+        raise ParameterError(
+            f"-o {path}", f"holds one grid, and there are {len(values)}", "name a file ending in .xlsx"
+        )
+    return values
+
+
+def _tidy(path: str, result: Any, question: str) -> Columns:
+    if not isinstance(result, Tidy):
+        raise ParameterError(f"-o {path}", "this result is not a table", "use --json")
+    return with_question(result.tidy(), question)
+
+
+def _notes(result: Any) -> list[str]:
+    parts = getattr(result, "tables", None) or [result]
+    return list(dict.fromkeys(note for part in parts for note in getattr(part, "notes", ())))
 
 
 def add_commands(command: AddCommand) -> None:
