@@ -136,9 +136,8 @@ def _run_options(run: argparse.ArgumentParser) -> None:
 
 def _choose_ordered(options: argparse.Namespace) -> int:
     """Rank the reports for an ordered question; all of them are audited exactly."""
-    from mechdesign.data.formats import MECHANISM, require_suffix
     from mechdesign.data.intake import Intake
-    from mechdesign.data.outputs import require_output
+    from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
     from mechdesign.families.workload.prefix import choose_ordered
 
     if options.attributes is not None:
@@ -165,9 +164,8 @@ def _choose_ordered(options: argparse.Namespace) -> int:
 
 
 def _choose(options: argparse.Namespace) -> int:
-    from mechdesign.data.formats import MECHANISM, require_suffix
     from mechdesign.data.intake import Intake
-    from mechdesign.data.outputs import require_output
+    from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
     from mechdesign.report.ranking import choose
 
     if options.ordered is not None:
@@ -204,7 +202,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import printable
     from mechdesign.core.solve import solve
     from mechdesign.core.text import encode
-    from mechdesign.data.formats import MECHANISM, require_suffix
+    from mechdesign.data.outputs import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     model, central = model_of(options), shuffled_of(options)

@@ -335,8 +335,7 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog.figures import plotted_quantities
     from mechdesign.catalog.sweeping import require_points
     from mechdesign.core.text import counted, table
-    from mechdesign.data.formats import RESULTS, require_suffix
-    from mechdesign.data.outputs import require_output
+    from mechdesign.data.outputs import RESULTS, require_output, require_suffix
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table, write_results
 
     model = load_swept(options.model, overrides_of(options.set))

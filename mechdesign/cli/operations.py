@@ -39,10 +39,9 @@ from mechdesign.core.errors import DataError, MechDesignError, ParameterError, n
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted, encode
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
-from mechdesign.data.formats import DATA, RESULTS, require_suffix
 from mechdesign.data.frames import Columns, Tidy, with_question
 from mechdesign.data.intake import MissingRule
-from mechdesign.data.outputs import require_output
+from mechdesign.data.outputs import DATA, RESULTS, require_output, require_suffix
 from mechdesign.data.reading import Copies, FileTable, require_different
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import (
@@ -177,7 +176,7 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 def _count(options: argparse.Namespace) -> int:
     from mechdesign.collect.reader import report_rule
-    from mechdesign.data.formats import MECHANISM
+    from mechdesign.data.outputs import MECHANISM
     from mechdesign.report.counting import count_file_of, counting_operation
 
     require_suffix(options.output, MECHANISM)
@@ -200,7 +199,7 @@ def _count(options: argparse.Namespace) -> int:
 
 def _merge(options: argparse.Namespace) -> int:
     from mechdesign.data.data_set import count_set
-    from mechdesign.data.formats import MECHANISM
+    from mechdesign.data.outputs import MECHANISM
     from mechdesign.report.counting import merged
 
     require_suffix(options.output, MECHANISM)

@@ -224,8 +224,7 @@ def _table_options(table: argparse.ArgumentParser) -> None:
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.text import counted, encode
-    from mechdesign.data.formats import RESULTS, require_suffix
-    from mechdesign.data.outputs import require_output
+    from mechdesign.data.outputs import RESULTS, require_output, require_suffix
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.tables import write_results

@@ -17,9 +17,16 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.data.formats import DATA, JSON_LINES, PARQUET, Letters, require_text
 from mechdesign.data.intake import MissingRule
-from mechdesign.data.outputs import require_complete, require_not_in_part
+from mechdesign.data.outputs import (
+    DATA,
+    JSON_LINES,
+    PARQUET,
+    Letters,
+    require_complete,
+    require_not_in_part,
+    require_text,
+)
 from mechdesign.data.reading import FileTable
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from mechdesign.core.documents import json_problem, parse_distinct
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
-from mechdesign.data.formats import HEAD, require_text
 from mechdesign.data.intake import MESSAGE_FORMAT, Mask, plain_column
+from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
 
 LINES = 1 << 16

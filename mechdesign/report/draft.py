@@ -37,8 +37,8 @@ from mechdesign.core.errors import (
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.data.data_set import open_table
-from mechdesign.data.formats import PARQUET
 from mechdesign.data.intake import MISSING_CATEGORY, MissingRule
+from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import FileTable, pyarrow_module
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.questions import NO_ANSWER, Question

@@ -31,9 +31,8 @@ from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
-from mechdesign.data.formats import DATA
 from mechdesign.data.intake import MissingRule
-from mechdesign.data.outputs import require_output
+from mechdesign.data.outputs import DATA, require_output
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of

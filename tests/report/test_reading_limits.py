@@ -18,9 +18,9 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.core.documents import json_problem, parse_json
-from mechdesign.data import data_set, formats
+from mechdesign.data import data_set, outputs as formats
 from mechdesign.data.data_set import open_table
-from mechdesign.data.formats import FORMATS
+from mechdesign.data.outputs import FORMATS
 from tests.meta.test_shown import MECHANISMS
 
 HEAD = data_set.HEAD
