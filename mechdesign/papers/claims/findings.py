@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mechdesign.catalog.load import load_model
+from mechdesign.catalog.load import load_model, models
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.shipped import models
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import decided_text, stated, subject
 from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim

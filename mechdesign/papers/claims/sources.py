@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from mechdesign.catalog.load import load_model
-from mechdesign.catalog.shipped import SOURCES, models_folder, read_toml
+from mechdesign.catalog.load import SOURCES, load_model, models_folder, read_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.papers.claims.claim import UNDECIDED, Claim
 
@@ -278,7 +277,7 @@ def loose_claims(cites: Mapping[str, str]) -> list[tuple[str, int, str]]:
     cites : mapping
         Keys of the bibliography to a pattern: a claim of another source whose place has it counts as well.
     """
-    from mechdesign.catalog.shipped import models
+    from mechdesign.catalog.load import models
 
     reached = {
         (slug, number) for found in sources() for item in found.items for slug, number, _ in item.reached()
