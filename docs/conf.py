@@ -12,7 +12,7 @@ from docutils.nodes import SkipNode, entry
 from sphinx.util import logging
 
 import mechdesign
-from mechdesign.cli.parser import (parser)
+from mechdesign.cli.parser import parser
 from mechdesign.papers.claims.claim import UNDECIDED
 from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
