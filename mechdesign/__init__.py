@@ -9,6 +9,7 @@ What there is, by what it is for:
 - mechanisms from files: ``load_mechanism``
 - the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
 - pictures of all of these: ``plot(thing, path)``
+- a proven bound for any convex program of your own, written in cvxpy: ``prove(program)``
 
 Examples
 --------
@@ -133,6 +134,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.report.compare import Comparison, compare
     from mechdesign.report.plot import plot
     from mechdesign.report.ranking import choose
+    from mechdesign.solvers.prove import ProvenBound, prove
 
 __all__ = [
     "AuctionHorizon",
@@ -168,6 +170,7 @@ __all__ = [
     "PrivacyContract",
     "PrivacyContractContinuous",
     "Problem",
+    "ProvenBound",
     "RandomizedResponse",
     "RowError",
     "SealedError",
@@ -196,6 +199,7 @@ __all__ = [
     "methods_of",
     "models",
     "plot",
+    "prove",
     "shuffled",
     "solve",
     "sweep",
@@ -230,6 +234,8 @@ _HOMES = {
     "methods_of": "core.solve",
     "models": "catalog",
     "plot": "report.plot",
+    "prove": "solvers.prove",
+    "ProvenBound": "solvers.prove",
     "solve": "core.solve",
     "sweep": "catalog",
 }

@@ -1,0 +1,268 @@
+"""The cone program that cvxpy makes of a problem, in fractions, and what a solver says of it.
+
+minimise c'x + d subject to A x + s = b, s in a product of cones: {0}, the nonnegative numbers,
+second-order, semidefinite and exponential cones, in this order. The numbers are the doubles that cvxpy
+computed, exactly. Integer variables are relaxed. The multipliers are those of an interior-point method and,
+for linear programs, also those of a vertex.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    import cvxpy
+
+Array = NDArray[np.float64]
+Vector = dict[int, Fraction]
+
+
+def sense_of(program: cvxpy.Problem) -> str:
+    """Return whether a program minimises or maximises: "min" or "max"."""
+    import cvxpy
+
+    return "max" if isinstance(program.objective, cvxpy.Maximize) else "min"
+
+
+@dataclass(eq=False)
+class ConeProgram:
+    """The cone program that cvxpy made, and what the solver returned.
+
+    Attributes
+    ----------
+    columns : list of lists of (row, value)
+        The entries of A.
+    rows : list of dicts
+        The same by rows.
+    c, b : lists of Fraction
+    constant : Fraction
+    cones : list of (kind, rows)
+        ``zero``, ``nonnegative``, ``second-order``, ``semidefinite`` or ``exponential``.
+    duals : list of arrays
+        Multipliers of solvers, best first.
+    names : list of str
+        What errors call the columns; empty for variables that cvxpy added.
+    """
+
+    columns: list[list[tuple[int, Fraction]]]
+    rows: list[Vector]
+    c: list[Fraction]
+    b: list[Fraction]
+    constant: Fraction
+    cones: list[tuple[str, range]]
+    duals: list[Array]
+    names: list[str]
+    places: dict[int, tuple[int, tuple[int, ...]]]
+    sense: str
+    value: float | None
+    solver: str
+
+    @classmethod
+    def of(cls, program: cvxpy.Problem) -> ConeProgram | str:
+        """Return the cone program of a relaxed program, solved; or why there is none."""
+        import cvxpy
+
+        if not program.is_dcp():
+            raise ParameterError("program", "is not convex by cvxpy's rules", "see program.is_dcp()")
+        relaxed = _relaxed(program)
+        data, chain, inverse = relaxed.get_problem_data(
+            cvxpy.CLARABEL, solver_opts={"use_quad_obj": False}, ignore_dpp=True
+        )
+        if data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
+            return "cvxpy keeps bounds apart from the rows; state them as constraints"
+        dims = data["dims"]
+        if dims.p3d or getattr(dims, "pnd", ()):
+            return "a power cone has no proof here; write the power with logarithms or squares"
+        value, solver, duals = _solved(relaxed, data, chain, inverse)
+        if not duals:
+            return f"{solver} found no optimum"
+        matrix = data["A"].tocoo()
+        columns: list[list[tuple[int, Fraction]]] = [[] for _ in range(matrix.shape[1])]
+        rows: list[Vector] = [{} for _ in range(matrix.shape[0])]
+        for row, column, entry in zip(
+            matrix.row.tolist(), matrix.col.tolist(), matrix.data.tolist(), strict=True
+        ):
+            if entry:
+                number = Fraction(entry)
+                columns[column].append((row, number))
+                rows[row][column] = number
+        names, places = _names(relaxed, data["param_prob"], matrix.shape[1])
+        return cls(
+            columns,
+            rows,
+            [Fraction(entry) for entry in data["c"].tolist()],
+            [Fraction(entry) for entry in data["b"].tolist()],
+            Fraction(float(inverse[-1]["offset"])),
+            list(_cones(dims)),
+            duals,
+            names,
+            places,
+            sense_of(program),
+            value if program.value is None else float(program.value),
+            solver,
+        )
+
+    @property
+    def is_polyhedral(self) -> bool:
+        """Whether all cones have corners only, so that a multiplier inside stays inside."""
+        return all(kind in ("zero", "nonnegative") for kind, _ in self.cones)
+
+    @cached_property
+    def singles(self) -> dict[int, list[tuple[int, Fraction, str]]]:
+        """The rows with one variable, by their column: row, entry, and kind of cone."""
+        singles: dict[int, list[tuple[int, Fraction, str]]] = {}
+        for kind, rows in self.cones:
+            if kind not in ("zero", "nonnegative"):
+                continue
+            for row in rows:
+                if len(self.rows[row]) == 1:
+                    ((column, entry),) = self.rows[row].items()
+                    singles.setdefault(column, []).append((row, entry, kind))
+        return singles
+
+    def bounds_of(self, box: Any) -> dict[int, Fraction]:
+        """Return the bounds of |x_j| that the caller states."""
+        if box is None:
+            return {}
+        if isinstance(box, Mapping):
+            bounds: dict[int, Fraction] = {}
+            for variable, limit in box.items():
+                if getattr(variable, "id", None) not in self.places:
+                    raise ParameterError(
+                        "box", f"{variable} is no variable of the program", "name its variables"
+                    )
+                start, shape = self.places[variable.id]
+                limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), shape).ravel(order="F")
+                bounds |= {start + place: _limit(entry) for place, entry in enumerate(limits.tolist())}
+            return bounds
+        limit = _limit(float(box))
+        return {column: limit for column, name in enumerate(self.names) if name}
+
+    def remainder(self, y: Sequence[Fraction]) -> list[Fraction]:
+        """Return r = c + A'y."""
+        return [
+            first + sum((entry * y[row] for row, entry in column), Fraction(0))
+            for first, column in zip(self.c, self.columns, strict=True)
+        ]
+
+
+def _limit(number: float) -> Fraction:
+    if not math.isfinite(number) or number < 0.0:
+        raise ParameterError("box", f"{number:g} is no bound", "give finite numbers >= 0")
+    return Fraction(number)
+
+
+def _relaxed(program: cvxpy.Problem) -> cvxpy.Problem:
+    """Return the program with its integer variables relaxed; as it is without any."""
+    import cvxpy
+
+    if not program.is_mixed_integer():
+        return program
+    swapped: dict[int, Any] = {}
+    more = []
+    for variable in program.variables():
+        if not (variable.attributes["boolean"] or variable.attributes["integer"]):
+            continue
+        free = cvxpy.Variable(variable.shape, name=variable.name())
+        swapped[id(variable)] = free
+        if variable.attributes["boolean"]:
+            more += [free >= 0, free <= 1]
+    objective = type(program.objective)(_replaced(program.objective.args[0], swapped))
+    constraints = [_with_variables(constraint, swapped) for constraint in program.constraints]
+    return cvxpy.Problem(objective, [*constraints, *more])
+
+
+def _replaced(expression: Any, swapped: Mapping[int, Any]) -> Any:
+    """Return an expression with other variables."""
+    if id(expression) in swapped:
+        return swapped[id(expression)]
+    if not expression.args:
+        return expression
+    return expression.copy([_replaced(argument, swapped) for argument in expression.args])
+
+
+def _with_variables(constraint: Any, swapped: Mapping[int, Any]) -> Any:
+    return constraint.copy([_replaced(argument, swapped) for argument in constraint.args])
+
+
+def _solved(program: Any, data: Any, chain: Any, inverse: Any) -> tuple[float | None, str, list[Array]]:
+    """Return the objective, the solver's name, and multipliers y of the cone program."""
+    options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    duals: list[Array] = []
+    value, names = None, []
+    for settings in (options, {}):
+        raw = chain.solve_via_data(program, data, warm_start=False, verbose=False, solver_opts=settings)
+        if str(raw.status) in ("Solved", "AlmostSolved"):
+            duals.append(np.asarray(raw.z, dtype=np.float64))
+            objective = float(raw.obj_val) + float(inverse[-1]["offset"])
+            value, names = (objective if sense_of(program) == "min" else -objective), ["CLARABEL"]
+            break
+    vertex = _vertex_dual(data)
+    if vertex is not None:
+        duals.insert(0, vertex)
+        names = ["HIGHS", *names]
+    return value, " and ".join(names) or "CLARABEL", duals
+
+
+def _vertex_dual(data: Any) -> Array | None:
+    """Return the multipliers of a linear program at a vertex, which are exact more often than others."""
+    from scipy.optimize import linprog
+
+    dims = data["dims"]
+    if dims.soc or dims.psd or dims.exp:
+        return None
+    equal = dims.zero
+    matrix, right = data["A"].tocsr(), data["b"]
+    done = linprog(
+        data["c"],
+        A_eq=matrix[:equal] if equal else None,
+        b_eq=right[:equal] if equal else None,
+        A_ub=matrix[equal:] if matrix.shape[0] > equal else None,
+        b_ub=right[equal:] if matrix.shape[0] > equal else None,
+        bounds=(None, None),
+        method="highs-ds",
+    )
+    if done.status != 0:
+        return None
+    parts: list[Any] = [
+        done.eqlin.marginals if equal else [],
+        done.ineqlin.marginals if matrix.shape[0] > equal else [],
+    ]
+    return -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+
+
+def _names(
+    program: Any, stuffed: Any, count: int
+) -> tuple[list[str], dict[int, tuple[int, tuple[int, ...]]]]:
+    """Return the names of the columns, and where each variable of the program stands."""
+    names, places = [""] * count, {}
+    for variable in program.variables():
+        start = stuffed.var_id_to_col.get(variable.id)
+        if start is None:
+            continue
+        places[variable.id] = (start, variable.shape)
+        for place in range(variable.size):
+            if start + place < count:
+                names[start + place] = variable.name() + (f"[{place}]" if variable.size > 1 else "")
+    return names, places
+
+
+def _cones(dims: Any) -> Iterator[tuple[str, range]]:
+    start = 0
+    sizes = [("zero", dims.zero), *(("nonnegative", 1) for _ in range(dims.nonneg))]
+    sizes += [("second-order", size) for size in dims.soc]
+    sizes += [("semidefinite", size * (size + 1) // 2) for size in dims.psd]
+    sizes += [("exponential", 3) for _ in range(dims.exp)]
+    for kind, size in sizes:
+        yield kind, range(start, start + size)
+        start += size

@@ -1,0 +1,177 @@
+"""Bounds of cone programs whose optimum is known exactly: never on the wrong side, and close."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import cvxpy
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.core.errors import ParameterError
+from mechdesign.solvers import cone_program, prove as proofs
+from mechdesign.solvers.prove import eliminated, prove
+
+PROGRAMS = 200
+LINEAR, OTHERS = 1e-9, 1e-6
+
+
+def check(program: cvxpy.Problem, optimum: Fraction, tolerance: float) -> None:
+    result = prove(program)
+    assert result.bound is not None, result.why
+    sign = 1 if result.sense == "min" else -1
+    loss = sign * (optimum - result.bound)
+    assert loss >= 0
+    assert loss <= Fraction(tolerance) * max(1, abs(optimum))
+    assert sign * (optimum - Fraction(float(result))) >= 0
+    assert "feasible points" in str(result)
+
+
+def linear_program(rng: np.random.Generator) -> tuple[cvxpy.Problem, Fraction]:
+    """Whole numbers, with complementary slacks: the value of both programs is c'x."""
+    columns, rows = int(rng.integers(1, 9)), int(rng.integers(2, 30))
+    matrix = rng.integers(-9, 10, (rows, columns)).astype(float)
+    point, prices = rng.integers(-20, 20, columns), np.maximum(rng.integers(-9, 10, rows), 0)
+    limits = matrix @ point + np.where(prices > 0, 0, rng.integers(0, 30, rows))
+    costs = -matrix.T @ prices
+    x = cvxpy.Variable(columns, name="x")
+    program = cvxpy.Problem(cvxpy.Minimize(costs @ x), [matrix @ x <= limits])
+    return program, Fraction(int(costs @ point))
+
+
+def ball(rng: np.random.Generator) -> tuple[cvxpy.Problem, Fraction]:
+    """A linear function on a ball; the lengths of these directions are whole."""
+    legs = [(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25)][int(rng.integers(4))]
+    direction = np.array([legs[0], 0, legs[1], 0.0])[rng.permutation(4)] * rng.choice([-1.0, 1.0], 4)
+    centre, radius = rng.integers(-9, 10, 4).astype(float), int(rng.integers(1, 50))
+    x = cvxpy.Variable(4, name="x")
+    best = Fraction(int(direction @ centre)) - radius * legs[2]
+    return cvxpy.Problem(cvxpy.Minimize(direction @ x), [cvxpy.norm(x - centre) <= radius]), best
+
+
+def eigenvalue(rng: np.random.Generator) -> tuple[cvxpy.Problem, Fraction]:
+    """The least eigenvalue of H D H for reflections H with exact entries."""
+    values = rng.integers(-50, 50, 4)
+    matrix = np.diag(values.astype(float))
+    for _ in range(2):
+        normal = rng.choice([-1.0, 1.0], 4)
+        reflection = np.eye(4) - np.outer(normal, normal) / 2.0
+        matrix = reflection @ matrix @ reflection
+    x = cvxpy.Variable((4, 4), symmetric=True, name="X")
+    program = cvxpy.Problem(cvxpy.Minimize(cvxpy.trace(matrix @ x)), [x >> 0, cvxpy.trace(x) == 1])
+    return program, Fraction(int(values.min()))
+
+
+def free_energy(rng: np.random.Generator) -> tuple[cvxpy.Problem, Fraction]:
+    """Minus the logarithm of a sum of exponentials, to 60 digits."""
+    costs = rng.integers(-40, 40, int(rng.integers(2, 9))) / 8.0
+    p = cvxpy.Variable(len(costs), name="p")
+    with localcontext() as context:
+        context.prec = 60
+        optimum = -sum((-Decimal(cost)).exp() for cost in costs.tolist()).ln()
+    program = cvxpy.Problem(cvxpy.Minimize(costs @ p - cvxpy.sum(cvxpy.entr(p))), [cvxpy.sum(p) == 1])
+    return program, Fraction(optimum)
+
+
+@pytest.mark.parametrize(
+    ("make", "tolerance"),
+    [(linear_program, LINEAR), (ball, OTHERS), (eigenvalue, OTHERS), (free_energy, OTHERS)],
+)
+def test_bounds_of_random_programs_are_below_their_optima_and_close(make, tolerance):
+    rng = np.random.default_rng(20)
+    for _ in range(PROGRAMS):
+        check(*make(rng), tolerance)
+
+
+def test_a_wrong_multiplier_of_a_solver_gives_a_weaker_bound_and_no_wrong_one(monkeypatch):
+    rng, solved = np.random.default_rng(3), cone_program._solved
+    weaker = 0
+    for make in (linear_program, ball, eigenvalue, free_energy):
+        for size in (1e-6, 1e-2, 10.0):
+            program, optimum = make(rng)
+
+            def disturbed(*arguments, size=size):
+                value, solver, duals = solved(*arguments)
+                return value, solver, [dual + size * rng.normal(size=dual.shape) for dual in duals]
+
+            monkeypatch.setattr(cone_program, "_solved", disturbed)
+            result = prove(program)
+            monkeypatch.undo()
+            if result.bound is not None:
+                assert result.bound <= optimum
+                weaker += result.bound < optimum
+    assert weaker >= 4
+
+
+def test_a_maximum_and_constants_and_integers():
+    x = cvxpy.Variable(2, name="x")
+    largest = prove(cvxpy.Problem(cvxpy.Maximize(x[0] + 3 * x[1] + 7), [x >= 0, x[0] + x[1] <= 2]))
+    assert (largest.bound, largest.sense, float(largest)) == (13, "max", 13.0)
+    whole = cvxpy.Variable(2, integer=True, name="n")
+    program = cvxpy.Problem(
+        cvxpy.Minimize(whole[0] + whole[1]), [3 * whole[0] + 2 * whole[1] >= 5, whole >= 0]
+    )
+    assert 0 <= Fraction(5, 3) - prove(program).bound < Fraction(1, 10**12)  # the relaxation's
+    assert all(variable.attributes["integer"] for variable in program.variables())
+    choice = cvxpy.Variable(3, boolean=True, name="b")
+    knapsack = cvxpy.Problem(
+        cvxpy.Maximize(np.array([4.0, 3, 2]) @ choice), [np.array([2.0, 2, 2]) @ choice <= 3]
+    )
+    assert 0 <= prove(knapsack).bound - Fraction(11, 2) < Fraction(1, 10**9)
+
+
+def test_a_variable_without_a_bound_needs_a_box():
+    x = cvxpy.Variable(2, name="x")
+    tilted = cvxpy.Problem(cvxpy.Minimize(x[0] + 0.1 * x[1]), [3 * x[0] + 0.3 * x[1] >= 1])
+    without = prove(tilted)  # 0.1 is not a third of 0.3 in doubles: the program has no optimum
+    assert without.bound is None
+    assert math.isnan(float(without))
+    assert "x[" in without.why
+    assert "box=" in str(without)
+    boxed = prove(tilted, box=1e6)
+    assert Fraction(1, 3) - Fraction(1, 10**6) <= boxed.bound <= Fraction(1, 3)
+    assert "box of the caller" in boxed.why
+    assert prove(tilted, box={x: [1e6, 10.0]}).bound >= boxed.bound
+    for box, reason in ((-1.0, "no bound"), (math.inf, "no bound"), ({cvxpy.Variable(): 1.0}, "no variable")):
+        with pytest.raises(ParameterError, match=reason):
+            prove(tilted, box=box)
+
+
+def test_what_has_no_optimum_or_no_proof_says_so():
+    x = cvxpy.Variable(2, name="x")
+    assert prove(cvxpy.Problem(cvxpy.Minimize(x[0]), [x[1] >= 0])).bound is None
+    assert prove(cvxpy.Problem(cvxpy.Minimize(x[0]), [x >= 1, x <= 0])).bound is None
+    with pytest.raises(ParameterError, match="not convex"):
+        prove(cvxpy.Problem(cvxpy.Maximize(cvxpy.sum_squares(x))))
+
+
+def test_extreme_scales_stay_on_the_right_side():
+    x = cvxpy.Variable(2, name="x")
+    for scale in (1e-9, 1e-3, 1.0, 1e6, 1e12):
+        program = cvxpy.Problem(cvxpy.Minimize(scale * x[0] + x[1]), [x[0] + scale * x[1] >= 1, x >= 0])
+        assert prove(program).bound <= min(Fraction(scale), 1 / Fraction(scale))
+
+
+def test_semidefinite_matrices_are_recognized_exactly():
+    half = Fraction(1, 2)
+    least = [[Fraction(1), half], [half, Fraction(1, 4) + Fraction(1, 10**9)]]
+    broken = [[Fraction(1), half], [half, Fraction(1, 4) - Fraction(1, 10**9)]]
+    assert proofs._is_semidefinite(least, Fraction(0))
+    assert not proofs._is_semidefinite(broken, Fraction(0))
+    assert not proofs._is_semidefinite(least, Fraction(1, 10**3))
+
+
+def test_equations_are_solved_exactly_or_have_no_solution():
+    one, third = Fraction(1), Fraction(1, 3)
+    rows = [({0: third, 1: one, 2: one}, one), ({1: third, 2: one}, one), ({0: one, 2: third}, one)]
+    solution = eliminated(rows, dict.fromkeys(range(3), 1.0))
+    for left, right in rows:
+        assert sum(entry * solution.get(unknown, 0) for unknown, entry in left.items()) == right
+    assert eliminated([({0: one}, one), ({0: one}, third)], {0: 1.0}) is None
+
+
+def test_it_is_offered_at_the_top():
+    assert md.prove is prove
