@@ -30,6 +30,7 @@ from mechdesign.families.shuffle.kary_divergence import (
     kary_atoms,
 )
 from mechdesign.families.shuffle.promise import foreseen
+from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
     GROUPS,
@@ -37,12 +38,10 @@ from mechdesign.families.shuffle.sum_divergence import (
     MOST_USERS,
     Divergence,
     Excess,
-    clones_law,
     deviation,
     groups,
     kary_law,
 )
-from mechdesign.families.shuffle.theorems import LARGEST, KnownRandomizer, TheoremSetting
 
 
 @dataclass(frozen=True)
@@ -257,23 +256,11 @@ class Setting:
         return max(self.local_epsilon, LEAST_LOCAL)
 
 
-def case_of(setting: Setting) -> TheoremSetting:
-    """Return the setting of the closed forms."""
-    randomizer = setting.randomizer
-    return TheoremSetting(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
-
-
 @lru_cache(maxsize=KEPT)
 def blanket(setting: Setting) -> Curve:
     """Return the proven bound by the blanket: of k-ary response, or of any randomizer."""
     size = setting.randomizer.size if setting.randomizer.kind == "k-ary" else 2
     return Divergence(setting.users, kary_law(setting.looked_at, size), setting.delta)
-
-
-@lru_cache(maxsize=KEPT)
-def clones(setting: Setting) -> Curve:
-    """Return the proven bound by clones, for any randomizer."""
-    return Divergence(setting.users, clones_law(setting.looked_at), setting.delta)
 
 
 def why_not_binary(setting: Setting) -> str | None:

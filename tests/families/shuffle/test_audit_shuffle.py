@@ -24,7 +24,8 @@ from mechdesign.families.shuffle.kary_divergence import (
     cells,
     kary_atoms,
 )
-from mechdesign.families.shuffle.sum_divergence import Divergence, clones_law, kary_law
+from mechdesign.families.shuffle.papers.theorems import clones_law
+from mechdesign.families.shuffle.sum_divergence import Divergence, kary_law
 
 VECTORS = [
     # size, users, local, central, blanket delta: computed by other code
