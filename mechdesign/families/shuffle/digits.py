@@ -113,32 +113,6 @@ class DigitResponses(Noise):
         ]
         return cls(promise, math.prod(levels) + 1, levels, others, parts)
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return three levels with the paper's constants, a third of epsilon and delta each.
-
-        With m levels level j has min(ceil(a^(3^j)), most) values, a = ((3^m - 1) n epsilon^2 / m^3)^b with
-        b = 3^(-m - 1), and each other one has the chance max(14 ln(2 m/delta) / e^2, 27 / e) / (n - 1), e =
-        epsilon/m.
-        """
-        m = 3
-        if size:
-            raise OutOfReachError("its levels follow from its constants", remedy="omit the precision")
-        if allowed.max_messages is not None and allowed.max_messages < m:
-            raise OutOfReachError(f"it needs {m} messages per user", remedy="allow as many")
-        n, each = promise.honest_users, promise.epsilon / m
-        chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
-        base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
-        most = math.floor(1.0 / chance) - 1
-        if most < 2:
-            raise OutOfReachError(
-                f"its theorem requires more than {n} honest users", remedy="give more users"
-            )
-        levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
-        others = [math.ceil(chance * TOTAL)] * m
-        parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
-        return cls(promise, math.prod(levels) + 1, levels, others, parts)
-
     @property
     def sizes(self) -> list[int]:
         """Number of values of each digit."""

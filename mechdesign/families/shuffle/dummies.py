@@ -34,7 +34,7 @@ from mechdesign.families.shuffle.noise import (
     fewest_dummies,
     too_few,
 )
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.tasks import (
     Array,
     CountProtocol,
@@ -74,16 +74,6 @@ class Dummies(Noise):
         if fewest is None:
             too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
         return fewest
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return 14 d ln(2/delta) / epsilon^2 + 1 dummies in all, those of the paper."""
-        if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
-        total = 14.0 * size * math.log(2.0 / promise.delta) / promise.epsilon**2 + 1.0
-        trials = math.ceil(total / promise.honest_users)
-        require_trials(trials, allowed, cls.limit)
-        return cls(promise, size, trials, TOTAL)
 
     @property
     def chance(self) -> Fraction:
@@ -144,20 +134,6 @@ class Coins(Dummies):
     limit: ClassVar[int] = MOST_COINS
     weight_name: ClassVar[str] = "coin"
     proof = "one bit among a binomial number of fair coins; the others' bits may be known"
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the coins of the survey's theorem 6 for half of delta.
-
-        The other half is the chance that too few coins are added: Chernoff's bound says how many it takes.
-        """
-        exponential = math.exp(promise.epsilon)
-        needed = 20.0 * ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
-        slack = math.log(2.0 / promise.delta)
-        mean = needed + slack + math.sqrt(slack * slack + 2.0 * slack * needed)
-        trials = math.ceil(mean / promise.honest_users)
-        require_trials(trials, allowed, cls.limit)
-        return cls(promise, size, trials, math.ceil(mean / (trials * promise.honest_users) * TOTAL))
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of trials and the weight of a coin."""
@@ -247,15 +223,6 @@ class HistDump(HistogramProtocol):
         noise = Sum((Group.bits(dummies, Fraction(1, size)),))
         limits = NoiseLimits(noise, np.full(size, dummies * share))
         return self.counts(sums - dummies * share, messages, limits, errors, self._message_notes(messages))
-
-
-def require_trials(trials: int, allowed: Allowed, limit: int) -> None:
-    """Raise OutOfReachError when a theorem wants more dummies of a user than are allowed."""
-    most = limit if allowed.max_messages is None else min(limit, allowed.max_messages - 1)
-    if trials > most:
-        raise OutOfReachError(
-            f"its theorem requires {trials + 1} messages per user", remedy="allow them, or give more users"
-        )
 
 
 def with_dummies(

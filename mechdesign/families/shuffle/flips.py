@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -18,15 +17,13 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.frequency_limits import WorstLimits
-from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import changed, frozen_value, value_field
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
-from mechdesign.families.shuffle.dummies import require_trials
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import (
@@ -93,19 +90,8 @@ class BitFlips(Flips):
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the least noise whose divergence is proven to be small enough."""
-        least = _least_flip(allowed.local_cap)
+        least = least_flip(allowed.local_cap)
         return least_weight(partial(cls, promise, size), least, MOST_FLIP, 2, "bits")
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of the paper: survey, eq. (11)."""
-        log, users = math.log(4.0 / promise.delta), promise.honest_users
-        if promise.epsilon >= math.sqrt(192.0 * log / users):
-            share = 64.0 * log / (users * promise.epsilon**2)
-        else:
-            share = 1.0 - promise.epsilon * math.sqrt(users) / math.sqrt(432.0 * log)
-        flip = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
-        return cls(promise, size, min(MOST_FLIP, flip))
 
     @cached_property
     def least_delta(self) -> float:
@@ -197,27 +183,6 @@ class UnaryFlips(Flips):
         require_bits(steps)
         return least_weight(partial(cls, promise, steps + 1), 1, MOST_FLIP, 2, digits=7)
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the paper's constants for each bit; with size 0 of epsilon sqrt(n) steps.
-
-        Each of r bits has epsilon/r and delta/r by basic composition, or epsilon/sqrt(8 r ln(2/delta)) and
-        delta/(2 r) by advanced composition, whichever flips less.
-        """
-        steps = size - 1
-        if not size:
-            steps = max(1, math.ceil(promise.epsilon * math.sqrt(promise.users)))
-            steps = min(steps, MOST_BITS, allowed.max_messages or steps)
-        advanced = promise.epsilon / math.sqrt(8.0 * steps * math.log(2.0 / promise.delta))
-        flips = []
-        for epsilon, divisor in ((promise.epsilon / steps, steps), (advanced, 2 * steps)):
-            with suppress(ParameterError):  # a part that is too small for a promise of its own
-                bit = changed(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / divisor)
-                flips.append(BitFlips.printed(bit, 2, Allowed()).flip)
-        if not flips:
-            raise OutOfReachError(f"epsilon is too small for {steps} bits", remedy="give a smaller precision")
-        return cls(promise, steps + 1, min(flips))
-
     @cached_property
     def least_delta(self) -> float:
         """The divergence of all ones and all zeros of a user, among the coins of the others' bits."""
@@ -283,12 +248,12 @@ class RSumRR(SumProtocol):
         return self.total(value, messages, WorstLimits.of([(flips, unit)], users, self.precision, unit))
 
 
-def _least_flip(local_cap: float | None) -> int:
+def least_flip(local_cap: float | None) -> int:
     """Return the least weight of a flip that is private by itself at this epsilon; 1 without one.
 
     Examples
     --------
-    >>> _least_flip(math.log(3.0)) / TOTAL
+    >>> least_flip(math.log(3.0)) / TOTAL
     0.25
     """
     return 1 if local_cap is None else max(1, math.ceil(TOTAL / (exp_lower(local_cap) + 1)))
@@ -322,20 +287,8 @@ class VectorFlips(Flips):
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the least noise whose divergence is proven to be small enough."""
-        _require_messages(size, allowed)
+        require_own_messages(size, allowed)
         return least_weight(partial(cls, promise, size), 1, MOST_FLIP, 2, "bits")
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of ``cnt-rr``, half of epsilon and delta for each of two bits."""
-        _require_messages(size, allowed)
-        try:
-            half = changed(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
-        except ParameterError as error:
-            raise OutOfReachError(
-                f"half of epsilon or delta is too small ({error})", remedy="give a larger one"
-            ) from None
-        return cls(promise, size, BitFlips.printed(half, 2, Allowed()).flip)
 
     @cached_property
     def least_delta(self) -> float:
@@ -445,7 +398,7 @@ class FakeVectors(Flips):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return few fakes, a power of two or the most allowed, and about the least noise."""
         most = allowed.most(MOST_FAKES)
-        _require_cells(size)
+        require_cells(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             build = partial(cls, promise, size, fakes=fakes)
@@ -458,18 +411,6 @@ class FakeVectors(Flips):
             f"{most} fakes of each of {promise.honest_users} users are too few",
             remedy=f"{way}{', or more messages' if most < MOST_FAKES else ''}",
         )
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise with the paper's k and q (1 - q)."""
-        _require_cells(size)
-        exponential = math.exp(promise.epsilon)
-        noise = ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
-        fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
-        require_trials(fakes, allowed, MOST_FAKES)
-        product = 33.0 / (5.0 * promise.honest_users * fakes) * noise
-        flip = (1.0 - math.sqrt(max(0.0, 1.0 - 4.0 * product))) / 2.0
-        return cls(promise, size, min(MOST_FLIP, math.ceil(flip * TOTAL)), fakes)
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of fakes and the weight of a flip."""
@@ -585,7 +526,7 @@ def _delta_of(build: Callable[[int], Any], weight: int) -> float:
     return float(build(weight).least_delta)
 
 
-def _require_cells(categories: int) -> None:
+def require_cells(categories: int) -> None:
     """Raise OutOfReachError for more categories than vectors may have bits."""
     if categories > MOST_CELLS:
         raise OutOfReachError(f"it is for at most {MOST_CELLS} categories", remedy="take another protocol")
@@ -595,6 +536,7 @@ def _with_bit(law: Mass, chance: Fraction) -> Mass:
     return mixture([(1 - chance, law), (chance, law.shifted(1))])
 
 
-def _require_messages(size: int, allowed: Allowed) -> None:
+def require_own_messages(size: int, allowed: Allowed) -> None:
+    """Raise OutOfReachError where a message for each category is not allowed."""
     if allowed.max_messages is not None and allowed.max_messages < size:
         raise OutOfReachError(f"it needs {counted(size, 'message')} per user", remedy="allow as many")

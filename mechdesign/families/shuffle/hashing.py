@@ -31,7 +31,7 @@ from mechdesign.families.shuffle.noise import (
     part,
     response_ends,
 )
-from mechdesign.families.shuffle.promise import USERS_LIMIT, OutOfReachError, Promise
+from mechdesign.families.shuffle.promise import USERS_LIMIT, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramEstimate, HistogramProtocol
 
@@ -77,20 +77,6 @@ class HashedResponses(Noise):
                 break
             buckets = better
         return min(noises, key=lambda noise: noise.rmse)
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return M = epsilon^2 (n - 1) / (14 ln(2/delta)) and (M + 2) / 3 buckets."""
-        if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
-        log, others = math.log(2.0 / promise.delta), promise.honest_users - 1
-        mass = min(promise.epsilon**2 * others / (14.0 * log), promise.epsilon * others / 27.0)
-        if mass <= 3.0:
-            least = math.ceil((3.0 * others / max(mass, 1e-9) + 3.0) / promise.honest)
-            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
-        buckets = min(most_buckets(size), max(2, round((mass + 2.0) / 3.0)))
-        other = max(least_other(allowed.local_cap, buckets), math.ceil(TOTAL / mass))
-        return cls(promise, size, buckets, other)
 
     @property
     def own(self) -> int:
@@ -225,33 +211,6 @@ class FakeResponses(HashedResponses):
                 break
             buckets = better
         return min(noises, key=lambda noise: noise.rmse)
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise with the constant of the paper: (n - 1)/s + fakes/d' = 14 ln(2/delta) / epsilon^2.
-
-        s = e^local + d' - 1 for d' buckets, of least error for a rare category.
-        """
-        if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
-        fakes, most = -(-promise.users // SHARE), most_buckets(size)
-        needed = 14.0 * math.log(2.0 / promise.delta) / promise.epsilon**2
-        buckets = np.arange(2, most + 1, dtype=np.float64)
-        lacking = np.maximum(needed - fakes / buckets, 1e-12 * needed)
-        inverse = lacking / max(1, promise.honest_users - 1)
-        gap = 1.0 - buckets * inverse  # p - 1/d', up to its factor 1 - 1/d'
-        error = np.where(gap > 0.0, 1.0 / (buckets - 1.0) / np.where(gap > 0.0, gap, 1.0) ** 2, np.inf)
-        best = int(error.argmin())
-        if not math.isfinite(error[best]):
-            raise OutOfReachError(
-                f"its theorem requires more than {promise.honest_users} honest users",
-                remedy="give more users",
-            )
-        bucket_count = int(buckets[best])
-        other = max(math.ceil(inverse[best] * TOTAL), least_other(allowed.local_cap, bucket_count))
-        if other > most_other(bucket_count):
-            raise OutOfReachError("no response is as private as that", remedy="give a larger local_cap")
-        return cls(promise, size, bucket_count, other, fakes)
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of buckets, the weight of another bucket and the number of fakes."""

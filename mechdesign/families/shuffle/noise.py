@@ -35,6 +35,7 @@ from mechdesign.collect.client import (
 )
 from mechdesign.collect.collecting import marked
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.extensions import in_papers
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.draws import bernoulli_words
@@ -255,14 +256,15 @@ class Noise(ABC):
         """
 
     @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of its paper."""
-        raise OutOfReachError("its paper has no constants", remedy="take the exact noise")
-
-    @classmethod
-    def by(cls, calibration: str, promise: Promise, size: int, allowed: Allowed) -> Self:
+    def by(cls, calibration: str, promise: Promise, size: int, allowed: Allowed, **shape: Any) -> Self:
         """Return the noise that is proven here (``exact``), or by the constants of its paper."""
-        return (cls.fitting if calibration == "exact" else cls.printed)(promise, size, allowed)
+        if calibration == "exact":
+            return cls.fitting(promise, size, allowed, **shape)
+        for papers in in_papers("constants", __package__):
+            if cls in papers.CONSTANTS:
+                noise: Self = papers.CONSTANTS[cls](promise, size, allowed)
+                return noise
+        raise OutOfReachError("its paper has no constants", remedy="take the exact noise")
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the clients as plain values."""

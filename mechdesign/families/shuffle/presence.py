@@ -35,12 +35,6 @@ class Presence(Noise):
 
     silent: int = value_field(plain_int)
 
-    factor: ClassVar[float]
-    part: ClassVar[float]
-    """The paper has factor ln(part / delta) / epsilon^2 silent users,"""
-    largest: ClassVar[float]
-    """for epsilon up to this one."""
-
     def __attrs_post_init__(self) -> None:
         self.check_weight("silent", 1, TOTAL // 2)
 
@@ -55,19 +49,6 @@ class Presence(Noise):
                 f"a coin of each of {promise.honest_users} users is too little noise", remedy=most
             )
         return build(silent)
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the paper's p = 1 - factor ln(part / delta) / (epsilon^2 n)."""
-        noise = cls.factor * math.log(cls.part / promise.delta) / promise.epsilon**2
-        if promise.epsilon > cls.largest:
-            raise OutOfReachError(
-                f"its theorem is for epsilon up to {cls.largest:g}", remedy="give a smaller one"
-            )
-        if promise.honest_users < 2.0 * noise:
-            least = math.ceil(2.0 * noise / promise.honest)
-            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
-        return cls(promise, size, math.ceil(noise / promise.honest_users * TOTAL))
 
     @property
     def chance(self) -> Fraction:
@@ -93,7 +74,6 @@ class Presence(Noise):
 class OnePresence(Presence):
     """For a bit: users who hold 1 send a message next to."""
 
-    factor, part, largest = 50.0, 2.0, 1.0
     proof = "divergence of a binomial number and the same plus one"
 
     @cached_property
@@ -190,7 +170,6 @@ class Cnt2M(CountProtocol):
 class EachPresence(Presence):
     """For categories: the user's own, and each of all from every user who is not silent about it."""
 
-    factor, part, largest = 200.0, 4.0, 2.0
     proof = "two binomial numbers, the one or the other with one more"
 
     @cached_property

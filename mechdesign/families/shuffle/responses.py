@@ -59,17 +59,6 @@ class Responses(Noise):
             )
         return least_weight(partial(cls, promise, size), least, most, size)
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of the paper: survey, eq. (8)."""
-        share = published_share(promise, size)
-        other = max(least_other(allowed.local_cap, size), math.ceil(share * TOTAL / size))
-        if other > most_other(size):
-            raise OutOfReachError(
-                "local_cap is too small for weights of 62 digits", remedy="give a larger one"
-            )
-        return cls(promise, size, other)
-
     @property
     def own(self) -> int:
         """The weight of the user's value."""
@@ -161,16 +150,6 @@ class SumResponses(Responses):
         least = least_other(allowed.local_cap, size)
         return least_weight(partial(cls, promise, size), least, most_other(size), size)
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of the paper, and with size 0 its precision, a cube root."""
-        if not size:
-            log = math.log(2.0 / promise.delta)
-            steps = np.cbrt(3.0 * promise.honest_users * promise.epsilon**2 / (28.0 * log))
-            size = max(1, round(steps)) + 1
-        share = published_share(promise, size)
-        return cls(promise, size, min(most_other(size), math.ceil(share * TOTAL / size)))
-
     @property
     def rmse(self) -> float:
         """The root of users times the largest variance of one report."""
@@ -232,24 +211,6 @@ def least_other(local_cap: float | None, categories: int) -> int:
     0.25
     """
     return 1 if local_cap is None else max(1, math.ceil(TOTAL / (exp_lower(local_cap) + categories - 1)))
-
-
-def published_share(promise: Promise, size: int) -> float:
-    """Return lambda of the survey's eq. (8), the probability of a uniform response.
-
-    Raises
-    ------
-    OutOfReachError
-        Outside the theorem's conditions epsilon <= 1 and lambda <= 1, saying what would do.
-    """
-    if promise.epsilon > 1.0:
-        raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
-    log, others = math.log(2.0 / promise.delta), promise.honest_users - 1
-    needed = size * max(14.0 * log / promise.epsilon**2, 27.0 / promise.epsilon)
-    if needed >= others:
-        least = math.ceil((needed + 2.0) / promise.honest)
-        raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
-    return needed / others
 
 
 def worst_variance(precision: int, other: float) -> float:

@@ -85,24 +85,6 @@ class SketchRows(Rows):
         """Return the noise with the paper's rows and buckets."""
         return cls(promise, size, trials, cell, **published_shape(promise, size))
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return 90 t^2 ln(2 t/delta) / (n epsilon^2) dummies of a user in a cell, t rows."""
-        shaped = cls.shaped(promise, size, 1, 1)
-        rows = shaped.rows
-        noise = 90.0 * rows**2 * math.log(2.0 * rows / promise.delta) / promise.epsilon**2
-        share = noise / promise.honest_users
-        if share >= 1.0:
-            least = math.floor((noise + (promise.honest < 1.0)) / promise.honest) + 1
-            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
-        trials, limit = math.ceil(share * shaped.buckets), allowed.max_messages
-        most = MOST_TRIALS if limit is None else min(MOST_TRIALS, limit // rows - 1)
-        if trials > most:
-            raise OutOfReachError(
-                f"its theorem requires {rows * (trials + 1)} messages per user", remedy="allow them"
-            )
-        return cls.shaped(promise, size, trials, min(shaped.full, math.ceil(share / trials * 2.0**62)))
-
     def parameters(self) -> dict[str, Any]:
         """Return the hash functions' number, range and seed, and the noise."""
         shape = {"hashes": self.hashes, "buckets": self.buckets, "seed": self.seed}
@@ -364,18 +346,6 @@ class Codewords(Dummies):
             if noise is not None:
                 return noise
         too_few(promise, most, MOST_TRIALS, lambda other: cls(other, size, most, TOTAL, 1).holds)
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return 36 ln(1/delta) / epsilon^2 dummies of each user and log2(users) entries."""
-        require_codewords(size)
-        trials = math.ceil(
-            36.0 * math.log(1.0 / promise.delta) / promise.epsilon**2 * promise.users / promise.honest_users
-        )
-        most = MOST_TRIALS if allowed.max_messages is None else min(MOST_TRIALS, allowed.max_messages - 1)
-        if trials > most:
-            raise OutOfReachError(f"its theorem requires {trials + 1} messages per user", remedy="allow them")
-        return cls(promise, size, trials, TOTAL, min(MOST_ENTRIES, (promise.users - 1).bit_length()))
 
     def parameters(self) -> dict[str, Any]:
         """Return the entries of a message, the number of trials and the weight of a dummy."""

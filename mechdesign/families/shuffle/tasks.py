@@ -277,7 +277,7 @@ class CountProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with the constants of its paper."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls._hiding.printed(promise, 2, allowed), "published")._keeping(allowed)
+        return cls._of(cls._hiding.by("published", promise, 2, allowed), "published")._keeping(allowed)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:
