@@ -5,7 +5,6 @@ Rows of counters: an own message in each row, among uniform dummies of some user
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property, partial
@@ -22,7 +21,7 @@ from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
+from mechdesign.families.shuffle.count_limits import Group, TwoKinds, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack, rows_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
@@ -36,11 +35,8 @@ from mechdesign.families.shuffle.noise import (
 )
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.tasks import (
-    Array,
     CountProtocol,
-    HistogramEstimate,
     HistogramProtocol,
-    TotalEstimate,
 )
 
 MOST_TRIALS = 1 << 12
@@ -92,16 +88,8 @@ class Dummies(Noise):
 
     proof = "one message among the honest users' dummies for either category"
 
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the dummies of a value: the same for all data."""
-        return math.sqrt(self.variance)
-
-    @property
-    def variance(self) -> float:
-        """The variance of the dummies of a value."""
-        share = 1.0 / self.size
-        return self.promise.users * self.trials * float(self.chance) * share * (1.0 - share)
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, 1, 0, dummies, Fraction(1, self.size))
 
     @property
     def least_messages(self) -> int:
@@ -178,18 +166,6 @@ class CntBN(CountProtocol):
     def __init__(self, promise: Promise, calibration: str, trials: int, coin: int) -> None:
         super().__init__(promise, calibration, trials, coin)
 
-    @property
-    def rmse(self) -> float:
-        """Half the root of the expected number of coins: unbiased, and the same for all data."""
-        return self.noise.deviation
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the count: the ones less half the coins, with exact limits for that many coins."""
-        coins = messages - self.promise.users
-        limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
-        notes = self._message_notes(messages)
-        return self.total(int(sums[0]) - coins / 2.0, messages, limits, math.sqrt(coins) / 2.0, notes)
-
 
 class HistDump(HistogramProtocol):
     """Every user sends the true category, and ``trials`` times a uniform one with the chance dummy / 2**62.
@@ -210,19 +186,6 @@ class HistDump(HistogramProtocol):
     type: ClassVar[str] = "hist-dump"
     noise: Dummies
     _hiding = Dummies
-
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of the dummies of a category, whoever holds it."""
-        return np.full(len(count), self.noise.variance)
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the counts less the expected dummies, given how many dummies there are in all."""
-        size, dummies = self.labels.size, messages - self.promise.users
-        share = 1.0 / size
-        errors = np.full(size, math.sqrt(dummies * share * (1.0 - share)))
-        noise = Sum((Group.bits(dummies, Fraction(1, size)),))
-        limits = NoiseLimits(noise, np.full(size, dummies * share))
-        return self.counts(sums - dummies * share, messages, limits, errors, self._message_notes(messages))
 
 
 def with_dummies(

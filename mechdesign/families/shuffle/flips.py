@@ -6,7 +6,7 @@ Indicator vectors are shuffled bit by bit, or whole, with some of nobody.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
 from mechdesign.collect.client import Steps, whole_hex
-from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
+from mechdesign.families.shuffle.count_limits import Group, TwoKinds, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
+    Digit,
     Messages,
     Noise,
     chance,
@@ -39,12 +39,10 @@ from mechdesign.families.shuffle.noise import (
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import (
-    Array,
     CountProtocol,
     HistogramEstimate,
     HistogramProtocol,
     SumProtocol,
-    TotalEstimate,
 )
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)
@@ -71,16 +69,8 @@ class Flips(Noise):
         """The probability of a flip."""
         return chance(self.flip)
 
-    @property
-    def gain(self) -> float:
-        """By how much more often a bit is 1 when it was 1 before."""
-        return float(1 - 2 * self.chance)
-
-    @property
-    def variance(self) -> float:
-        """Of the unbiased number of ones among a bit of each user, whatever they are."""
-        q = float(self.chance)
-        return self.promise.users * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, 1 - self.chance, self.chance)
 
 
 @frozen_value()
@@ -155,23 +145,15 @@ class CntRR(CountProtocol):
     noise: BitFlips
     _hiding = BitFlips
 
-    @property
-    def rmse(self) -> float:
-        """The standard deviation sqrt(n q (1 - q)) / (1 - 2 q): unbiased, and the same for all data."""
-        q = self.noise.chance
-        return math.sqrt(self.promise.users * float(q * (1 - q))) / self.noise.gain
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased count; the interval is exact."""
-        users, q = self.promise.users, self.noise.chance
-        value = float(int(sums[0]) - users * q) / self.noise.gain
-        limits = CountLimits.of(int(sums[0]), value, users, two_kinds(users, 1 - q, q))
-        return self.total(value, messages, limits)
-
 
 @frozen_value()
 class UnaryFlips(Flips):
     """As many bits of each user as there are steps, as many ones as the number has."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.size - 1 > MOST_BITS:
+            raise OutOfReachError(f"it is for at most {MOST_BITS} steps", remedy="give a smaller precision")
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -180,7 +162,6 @@ class UnaryFlips(Flips):
         if not size:
             steps = max(1, min(FINEST, round(promise.epsilon * math.sqrt(promise.users) / 10.0)))
             steps = min(steps, allowed.max_messages or steps)
-        require_bits(steps)
         return least_weight(partial(cls, promise, steps + 1), 1, MOST_FLIP, 2, digits=7)
 
     @cached_property
@@ -190,6 +171,19 @@ class UnaryFlips(Flips):
         return group_divergence(trials, self.chance, self.most_messages, self.promise.epsilon)
 
     proof = "all of a user's bits among fair coins; 1 and 0 are the worst pair of values"
+
+    @property
+    def sum_digits(self) -> Sequence[Digit]:
+        steps, q = self.size - 1, self.chance
+        flips = Group.bits(self.promise.users * steps, q).cumulants()[1:]
+        return (Digit(steps, steps * q, 1 - 2 * q, 1, flips),)
+
+    @property
+    def rmse(self) -> float:
+        """The flips' standard deviation, and rounding halfway between two steps."""
+        q, steps = float(self.chance), self.size - 1
+        flips = q * (1.0 - q) / (steps * (1.0 - 2.0 * q) ** 2)
+        return math.sqrt(self.promise.users * (flips + 1.0 / (4.0 * steps * steps)))
 
     @property
     def most_messages(self) -> int:
@@ -229,24 +223,6 @@ class RSumRR(SumProtocol):
     noise: UnaryFlips
     _hiding = UnaryFlips
 
-    def __init__(self, promise: Promise, calibration: str, precision: int, *, flip: int) -> None:
-        super().__init__(promise, calibration, precision, flip=flip)
-        require_bits(self.precision)
-
-    @property
-    def rmse(self) -> float:
-        """The worst over all data: the flips' standard deviation, and rounding halfway between two steps."""
-        q, steps = float(self.noise.chance), self.precision
-        flips = q * (1.0 - q) / (steps * (1.0 - 2.0 * q) ** 2)
-        return math.sqrt(self.promise.users * (flips + 1.0 / (4.0 * steps * steps)))
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        users, q = self.promise.users, self.noise.chance
-        value = float((int(sums[0]) - users * self.precision * q) / (1 - 2 * q) / self.precision)
-        flips = Group.bits(users * self.precision, q).cumulants()[1:]
-        unit = 1.0 / (self.noise.gain * self.precision)
-        return self.total(value, messages, WorstLimits.of([(flips, unit)], users, self.precision, unit))
-
 
 def least_flip(local_cap: float | None) -> int:
     """Return the least weight of a flip that is private by itself at this epsilon; 1 without one.
@@ -257,12 +233,6 @@ def least_flip(local_cap: float | None) -> int:
     0.25
     """
     return 1 if local_cap is None else max(1, math.ceil(TOTAL / (exp_lower(local_cap) + 1)))
-
-
-def require_bits(steps: int) -> None:
-    """Raise OutOfReachError for more bits of a user than are taken."""
-    if steps > MOST_BITS:
-        raise OutOfReachError(f"it is for at most {MOST_BITS} steps", remedy="give a smaller precision")
 
 
 WORD = 32
@@ -368,19 +338,11 @@ class HistRR(HistogramProtocol):
     def _tally_size(self) -> int:
         return 2 * self.labels.size
 
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of the flips of a category, whoever holds it."""
-        return np.full(len(count), self.noise.variance)
-
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts; the intervals are exact."""
-        users, chance = self.promise.users, self.noise.chance
-        pairs, q = sums.reshape(-1, 2), float(chance)
-        self._require_sent(pairs.sum(axis=1), 1, "bits")
-        ones = pairs[:, 1]
-        value = (ones - users * q) / (1.0 - 2.0 * q)
-        law = two_kinds(users, 1 - chance, chance)
-        return self.counts(value, messages, CountLimits(ones, value, users, law))
+        pairs = sums.reshape(-1, 2)
+        self._require_sent(pairs.sum(axis=1), 1, what="bit")
+        estimate: HistogramEstimate = super()._estimate_of(pairs[:, 1], messages)
+        return estimate
 
 
 @frozen_value()
@@ -434,12 +396,8 @@ class FakeVectors(Flips):
 
     proof = "two counts of the fakes' ones with the own bits added"
 
-    @property
-    def variance(self) -> float:
-        """The variance of the flips of a category, whoever holds it."""
-        q = float(self.chance)
-        vectors = self.promise.users * (1 + self.fakes)
-        return vectors * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users * (1 + self.fakes), 1 - self.chance, self.chance)
 
     @property
     def most_messages(self) -> int:
@@ -499,10 +457,6 @@ class HistFlip(HistogramProtocol):
     def columns(self) -> tuple[str, ...]:
         return tuple(f"word_{place}" for place in range(self.noise.words))
 
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of the flips of a category, whoever holds it."""
-        return np.full(len(count), self.noise.variance)
-
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of vectors with each bit."""
         size, rows = self.labels.size, max(1, PART // (self.noise.words * WORD))
@@ -512,14 +466,6 @@ class HistFlip(HistogramProtocol):
             cells = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :size]
             total += cells.sum(axis=0, dtype=np.int64)
         return total
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts; the intervals are exact."""
-        chance = self.noise.chance
-        q = float(chance)
-        value = (sums - messages * q) / (1.0 - 2.0 * q)
-        law = two_kinds(messages, 1 - chance, chance)
-        return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
 
 
 def _delta_of(build: Callable[[int], Any], weight: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -13,13 +12,12 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
 from mechdesign.core.errors import DataError
-from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
-from mechdesign.families.shuffle.count_limits import CountLimits, Group, Sum, two_kinds
+from mechdesign.families.shuffle.count_limits import TwoKinds, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
@@ -33,7 +31,7 @@ from mechdesign.families.shuffle.noise import (
 )
 from mechdesign.families.shuffle.promise import USERS_LIMIT, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
-from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramEstimate, HistogramProtocol
+from mechdesign.families.shuffle.tasks import HistogramProtocol
 
 MOST_BUCKETS = 1 << 20
 ROUNDS = 3
@@ -108,27 +106,18 @@ class HashedResponses(Noise):
         return float_up(log_ratio(self.own, self.other))
 
     @cached_property
-    def fits(self) -> tuple[float, float]:
+    def fits(self) -> tuple[Fraction, Fraction]:
         """The probabilities that a message fits the user's category, and another one."""
         own, other = chance(self.own), chance(self.other)
-        return float(own), float((1 - self.apart) * own + self.apart * other)
+        return own, (1 - self.apart) * own + self.apart * other
 
-    @property
-    def fitting_fakes(self) -> tuple[Group, ...]:
-        """The messages of others than users that fit a category: none."""
-        return ()
-
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that ``count`` users hold."""
-        p, q = self.fits
-        rest = self.promise.users - count
-        result: Array = (count * p * (1.0 - p) + rest * q * (1.0 - q)) / (p - q) ** 2
-        return result
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, *self.fits)
 
     @property
     def rmse(self) -> float:
         """The standard deviation of a category that no user holds."""
-        return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
+        return math.sqrt(float(self.decoder(0).variance(np.zeros(1))[0]))
 
     @property
     def alphabets(self) -> tuple[int, ...]:
@@ -167,20 +156,9 @@ class SOLH(HistogramProtocol):
     noise: HashedResponses
     _hiding: ClassVar[NoiseClass] = HashedResponses
 
-    def variance_of(self, count: Array) -> Array:
-        return self.noise.variance_of(count)
-
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of messages that each category fits; the whole work of the analyzer."""
         return self.noise.family.supports(messages[:, 0], messages[:, 1], self.labels.size)
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts; the intervals are exact."""
-        p, q = self.noise.fits
-        users, fakes = self.promise.users, self.noise.fitting_fakes
-        law = two_kinds(users, p, q, fakes)
-        value = (sums - users * q - Sum(fakes).mean) / (p - q)
-        return self.counts(value, messages, CountLimits(sums, value, users, law))
 
 
 @frozen_value()
@@ -233,14 +211,8 @@ class FakeResponses(HashedResponses):
 
     proof = "blanket of fair coins of users and shufflers that fit one of two categories"
 
-    def variance_of(self, count: Array) -> Array:
-        (p, q), fit = self.fits, 1.0 / self.buckets
-        result: Array = super().variance_of(count) + self.all_fakes * fit * (1.0 - fit) / (p - q) ** 2
-        return result
-
-    @property
-    def fitting_fakes(self) -> tuple[Group, ...]:
-        return (Group.bits(self.all_fakes, Fraction(1, self.buckets)),)
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, *self.fits, self.all_fakes, Fraction(1, self.buckets))
 
     def added(self, messages: Messages, fakes: int, source: BitSource) -> Messages:
         """Return messages and ``fakes`` fakes."""
@@ -270,22 +242,6 @@ class MURS(SOLH):
     type: ClassVar[str] = "murs"
     noise: FakeResponses
     _hiding = FakeResponses
-
-    @classmethod
-    def calibrated(
-        cls,
-        promise: Promise,
-        categories: int,
-        max_messages: int | None = None,
-        labels: Sequence[str] | None = None,
-        *,
-        local_cap: float | None = None,
-        shufflers: int = 1,
-    ) -> Self:
-        """Return the one of least error of some numbers of buckets, with one fake message for 100 users."""
-        size = integer("categories", categories, 2, MOST_CATEGORIES)
-        noise = FakeResponses.fitting(promise, size, Allowed(max_messages, local_cap), shufflers)
-        return cls._of(noise, "exact", labels)._keeping(Allowed(max_messages, local_cap))
 
     @property
     def _message_range(self) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import ClassVar, Self
@@ -11,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
-from mechdesign.collect.frequency_limits import WorstLimits, response_cumulants
+from mechdesign.collect.frequency_limits import response_cumulants
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
+from mechdesign.families.shuffle.count_limits import TwoKinds, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
+    Digit,
     Messages,
     Noise,
     chance,
@@ -29,11 +31,8 @@ from mechdesign.families.shuffle.noise import (
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import (
-    Array,
-    HistogramEstimate,
     HistogramProtocol,
     SumProtocol,
-    TotalEstimate,
 )
 
 FINEST = 1 << 12
@@ -76,6 +75,9 @@ class Responses(Noise):
         """ln(own / other), rounded up."""
         return float_up(log_ratio(self.own, self.other))
 
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, chance(self.own), chance(self.other))
+
     def client_parts(self) -> list[Steps]:
         return [part("response", **response_ends(self.size, self.other))]
 
@@ -101,26 +103,6 @@ class HistKR(HistogramProtocol):
     type: ClassVar[str] = "hist-kr"
     noise: Responses
     _hiding = Responses
-
-    @property
-    def _gain(self) -> float:
-        return (self.noise.own - self.noise.other) / TOTAL
-
-    def variance_of(self, count: Array) -> Array:
-        other = self.noise.other
-        p, q = self.noise.own / TOTAL, other / TOTAL
-        rest = self.promise.users - count
-        result: Array = (
-            count * p * (((self.labels.size - 1) * other) / TOTAL) + rest * q * (1.0 - q)
-        ) / self._gain**2
-        return result
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts; the intervals are exact."""
-        users = self.promise.users
-        value = (sums - users * (self.noise.other / TOTAL)) / self._gain
-        law = two_kinds(users, chance(self.noise.own), chance(self.noise.other))
-        return self.counts(value, messages, CountLimits(sums, value, users, law))
 
 
 @frozen_value()
@@ -155,6 +137,12 @@ class SumResponses(Responses):
         """The root of users times the largest variance of one report."""
         return math.sqrt(self.promise.users * worst_variance(self.size - 1, self.other / TOTAL))
 
+    @property
+    def sum_digits(self) -> Sequence[Digit]:
+        users, size, other = self.promise.users, self.size, chance(self.other)
+        spread = response_cumulants(users, size, float(other))
+        return (Digit(1, other * size * (size - 1) / 2, 1 - size * other, 1, spread),)
+
 
 class RSumKR(SumProtocol):
     """Every user sends the number of steps, or another one with the probability other / 2**62 each.
@@ -175,21 +163,8 @@ class RSumKR(SumProtocol):
     _hiding = SumResponses
 
     @property
-    def rmse(self) -> float:
-        """The root of users times the largest variance of one report."""
-        return self.noise.rmse
-
-    @property
     def _most_added(self) -> int:
         return self.precision
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        users, steps, other = self.promise.users, self.precision, chance(self.noise.other)
-        offset = users * other * steps * (steps + 1) / 2
-        value = float((int(sums[0]) - offset) / (1 - (steps + 1) * other) / steps)
-        unit = 1.0 / float((1 - (steps + 1) * other) * steps)
-        response = response_cumulants(users, steps + 1, float(other))
-        return self.total(value, messages, WorstLimits.of([(response, unit)], users, steps, unit))
 
 
 def response_delta(promise: Promise, own: Fraction, other: Fraction) -> float:

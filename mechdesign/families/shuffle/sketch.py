@@ -23,7 +23,7 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draws import AffineFamily, collision, prime_from
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
-from mechdesign.families.shuffle.count_limits import CountLimits, NoiseLimits, two_kinds
+from mechdesign.families.shuffle.count_limits import NoiseLimits, TwoKinds, two_kinds
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies, Rows, RowsProtocol
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, bits, fewest_dummies, part, too_few
@@ -386,6 +386,9 @@ class Codewords(Dummies):
 
     proof = "one message among the honest users' dummies that fit one of two categories"
 
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users + dummies, 1, self.fit)
+
     @property
     def alphabets(self) -> tuple[int, ...]:
         """Each entry is a column of the Hadamard matrix; several stand in one number."""
@@ -445,12 +448,6 @@ class PRHR(HistogramProtocol):
     def columns(self) -> tuple[str, ...]:
         return tuple(f"entries_{place}" for place in range(self.noise.numbers))
 
-    def variance_of(self, count: Array) -> Array:
-        fit = float(self.noise.fit)
-        messages = self.promise.users * self.mean_messages - count
-        result: Array = messages * fit / (1.0 - fit)
-        return result
-
     @cached_property
     def _codewords(self) -> NDArray[np.uint64]:
         """For each column the set of categories whose codeword holds it, as bits."""
@@ -493,15 +490,6 @@ class PRHR(HistogramProtocol):
             cells = np.unpackbits(np.ascontiguousarray(fits).view(np.uint8), axis=1, bitorder="little")
             total += cells[:, : self.labels.size].sum(axis=0, dtype=np.int64)
         return total
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts, given how many messages there are; the intervals are exact."""
-        fit = float(self.noise.fit)
-        value = ((sums - messages * fit) / (1.0 - fit)).astype(np.float64)
-        held = np.clip(value, 0.0, float(self.promise.users))
-        errors = np.sqrt((messages - held) * fit / (1.0 - fit))
-        limits = CountLimits(sums, value, self.promise.users, two_kinds(messages, 1, self.noise.fit))
-        return self.counts(value, messages, limits, errors, self._message_notes(messages))
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:

@@ -255,6 +255,7 @@ class UniformityProtocol(HistogramProtocol):
         error: float = ERROR,
         *,
         local_cap: float | None = None,
+        calibration: str = "exact",
     ) -> Self:
         """Return the one with about the least noise, or say what it would take to find any distance.
 
@@ -263,21 +264,21 @@ class UniformityProtocol(HistogramProtocol):
         OutOfReachError
             When no distance is sure to be found.
         """
-        size, allowed = (
-            integer("categories", categories, 2, MOST_CATEGORIES),
-            Allowed(max_messages, local_cap),
-        )
+        size = integer("categories", categories, 2, MOST_CATEGORIES)
+        allowed = Allowed(max_messages, local_cap)
+
+        def fitted(other: Promise) -> Self:
+            noise = cls._hiding.by(calibration, other, size, allowed)
+            return cls._of(noise, calibration, labels, error=error)
 
         def possible(other: Promise) -> bool:
             try:
-                noise = cls._hiding.fitting(other, size, allowed)
-                return cls._of(noise, "exact", labels, error=error).rmse <= 1.0
+                return fitted(other).rmse <= 1.0
             except OutOfReachError:
                 return False
 
-        noise = cls._hiding.fitting(promise, size, allowed)
-        protocol = cls._of(noise, "exact", labels, error=error)
-        if protocol.rmse > 1.0:
+        protocol = fitted(promise)
+        if calibration == "exact" and protocol.rmse > 1.0:
             way = remedy(promise, possible, ROUGHLY)
             raise OutOfReachError(
                 "no distance from uniform is sure to be found", remedy=f"{way}, or a larger error"
@@ -342,9 +343,6 @@ class UniformityDump(UniformityProtocol):
     _lacking: ClassVar[str] = "dummies"
     noise: Dummies
     _hiding = Dummies
-
-    def variance_of(self, count: Array) -> Array:
-        return np.full(len(count), self.noise.variance)
 
     @cached_property
     def rmse(self) -> float:
