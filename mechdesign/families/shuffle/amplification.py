@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -40,6 +39,7 @@ from mechdesign.families.shuffle.judge import (
     why_no_lattice,
     why_not_binary,
 )
+from mechdesign.families.shuffle.promise import honest_users
 from mechdesign.families.shuffle.randomizers import LARGEST, frozen_parameter, randomizer_of
 from mechdesign.families.shuffle.sum_divergence import MOST_USERS
 
@@ -61,19 +61,6 @@ def delta_of(value: Any) -> float:
 def epsilon_of(field: str, value: Any) -> float:
     """Return an epsilon in [0, 100]."""
     return in_range(field, value, 0.0, LARGEST)
-
-
-def honest_users(users: int, honest: float) -> int:
-    """Return the least number of honest users: the fraction of all, rounded up.
-
-    A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
-
-    Examples
-    --------
-    >>> honest_users(1000, 0.1), honest_users(7, 0.5)
-    (100, 4)
-    """
-    return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
 
 
 ATTACK_WITHIN = 0.01

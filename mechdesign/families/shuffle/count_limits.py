@@ -398,8 +398,7 @@ class TwoKinds:
 
     def value(self, sums: NDArray[np.int64]) -> Array:
         """Return the unbiased counts."""
-        result: Array = (sums - self.centre) / self.gain
-        return result
+        return np.asarray((sums - self.centre) / self.gain, dtype=np.float64)
 
     def variance(self, count: Array) -> Array:
         """Return the variance of the unbiased counts of values that ``count`` users hold."""

@@ -165,7 +165,6 @@ class DigitResponses(Noise):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """The levels, and the values of the longest digit."""
         return len(self.levels), max(self.sizes)
 
     def encode_steps(self, whole: NDArray[np.int64], up: NDArray[np.bool_], source: BitSource) -> Messages:
@@ -191,19 +190,6 @@ class DigitResponses(Noise):
 
 class RSumRM(SumProtocol):
     """Every user sends one message a digit: the level, and a randomized response to the digit.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    precision : int
-        The product of the levels.
-    levels : sequence of int
-        How many values a digit has, the coarsest first, each at least 2; the last one may have one more.
-    others : sequence of int
-        The weight of each other value of the digit, one a level.
-    parts : sequence of int
-        How many sixty-fourths of epsilon each level has, 64 in all.
 
     Notes
     -----
@@ -231,7 +217,6 @@ class RSumRM(SumProtocol):
 
     @property
     def _most_added(self) -> int:
-        """The largest digit of all levels."""
         return max(self.noise.sizes) - 1
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
@@ -445,18 +430,6 @@ class PureDigits(Noise):
 class RSumPURE(PureProtocol, SumProtocol):
     """Every user sends the binary digits of the number of steps, each by :class:`CntPURE`, with its place.
 
-    Parameters
-    ----------
-    promise : Promise
-        Kept with delta 0.
-    calibration : {"exact"}
-    precision : int
-        2**J - 1 for J digits, J from 1 to 8.
-    lengths, noises, ratios : sequence of int
-        Of each digit's :class:`CntPURE`, the lowest digit first.
-    parts : sequence of int
-        How many sixty-fourths of epsilon each digit has, 64 in all at most.
-
     Notes
     -----
     Source: Ghazi, Golowich, Kumar, Manurangsi, Pagh, Velingker (2020). A digit's part of epsilon is in
@@ -476,7 +449,6 @@ class RSumPURE(PureProtocol, SumProtocol):
 
     @property
     def _pure_figures(self) -> dict[str, Any]:
-        """Epsilon, and how many digits share it."""
         return {**super()._pure_figures, "digits": len(self.noise.digits)}
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:

@@ -48,7 +48,10 @@ MOST_COINS = 1 << 10
 
 @frozen_value()
 class Dummies(Noise):
-    """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
+    """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62.
+
+    Of trials there are 1 unless users are too few, and at most ``limit``; dummy is from 1 to 2**62.
+    """
 
     trials: int = value_field(plain_int)
     dummy: int = dependent_field(lambda noise, name, value: plain_int(noise.weight_name, value))
@@ -97,7 +100,6 @@ class Dummies(Noise):
 
     @property
     def most_messages(self) -> int:
-        """The true value and all dummies."""
         return 1 + self.trials
 
     @property
@@ -124,7 +126,6 @@ class Coins(Dummies):
     proof = "one bit among a binomial number of fair coins; the others' bits may be known"
 
     def parameters(self) -> dict[str, Any]:
-        """Return the number of trials and the weight of a coin."""
         return {"trials": self.trials, "coin": self.dummy}
 
     def client_parts(self) -> list[Steps]:
@@ -136,15 +137,6 @@ class Coins(Dummies):
 
 class CntBN(CountProtocol):
     """Every user sends the true bit, and ``trials`` times a fair coin with the probability coin / 2**62.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    trials : int
-        1 unless there are too few users; at most 1024.
-    coin : int
-        A weight from 1 to 2**62.
 
     Notes
     -----
@@ -338,7 +330,6 @@ class Rows(Noise):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """A message is the number of a cell, those of the first row first."""
         return (sum(self.sizes),)
 
     @abstractmethod
@@ -352,7 +343,6 @@ class Rows(Noise):
         ]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each row the own cells of all users, with the dummies among them."""
         parts = [
             with_dummies(self.own_cell(values, row), self.trials, self.cell * size, size, source) + start
             for row, (size, start) in enumerate(zip(self.sizes, self.starts.tolist(), strict=True))
@@ -389,7 +379,6 @@ class BitRows(Rows):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Two values for each category."""
         return (2,) * self.size
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
@@ -397,5 +386,4 @@ class BitRows(Rows):
         return own
 
     def own_of(self, row: int) -> Steps:
-        """Return the user's cell of a row, as plain values."""
         return {"equal": row}

@@ -57,7 +57,7 @@ FINEST = 128
 
 @frozen_value()
 class Flips(Noise):
-    """Bits, each flipped with the probability flip / 2**62."""
+    """Bits, each flipped with the probability flip / 2**62, from 1 to just below 2**61."""
 
     flip: int = value_field(plain_int)
 
@@ -79,8 +79,7 @@ class BitFlips(Flips):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
-        least = least_flip(allowed.local_cap)
+        least = least_flip_weight(allowed.local_cap)
         return least_weight(partial(cls, promise, size), least, MOST_FLIP, 2, "bits")
 
     @cached_property
@@ -110,7 +109,6 @@ class BitFlips(Flips):
 
     @property
     def local_epsilon(self) -> float:
-        """ln((1 - q) / q), rounded up."""
         return float_up(log_ratio(TOTAL - self.flip, self.flip))
 
     def client_parts(self) -> list[Steps]:
@@ -122,13 +120,6 @@ class BitFlips(Flips):
 
 class CntRR(CountProtocol):
     """Every user sends one bit, flipped with the probability flip / 2**62.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    flip : int
-        From 1 to just below 2**61.
 
     Notes
     -----
@@ -191,14 +182,12 @@ class UnaryFlips(Flips):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """A message is a bit."""
         return (2,)
 
     def client_parts(self) -> list[Steps]:
         return [flips_part(self.size - 1, "below", False, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return each user's bits, flipped."""
         bits = np.arange(self.size - 1) < values[:, None]
         flipped = bits.ravel() ^ flags(bits.size, self.flip, source).astype(np.bool_)
         return flipped.astype(np.int64).reshape(-1, 1)
@@ -224,12 +213,12 @@ class RSumRR(SumProtocol):
     _hiding = UnaryFlips
 
 
-def least_flip(local_cap: float | None) -> int:
+def least_flip_weight(local_cap: float | None) -> int:
     """Return the least weight of a flip that is private by itself at this epsilon; 1 without one.
 
     Examples
     --------
-    >>> least_flip(math.log(3.0)) / TOTAL
+    >>> least_flip_weight(math.log(3.0)) / TOTAL
     0.25
     """
     return 1 if local_cap is None else max(1, math.ceil(TOTAL / (exp_lower(local_cap) + 1)))
@@ -256,7 +245,6 @@ class VectorFlips(Flips):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
         require_own_messages(size, allowed)
         return least_weight(partial(cls, promise, size), 1, MOST_FLIP, 2, "bits")
 
@@ -277,7 +265,6 @@ class VectorFlips(Flips):
 
     @property
     def local_epsilon(self) -> float:
-        """The epsilon of a user's bits before they are shuffled: two of them differ."""
         return float_up(2 * log_ratio(TOTAL - self.flip, self.flip))
 
     @property
@@ -293,7 +280,6 @@ class VectorFlips(Flips):
         return [flips_part(self.size, "equal", True, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return each user's bits, flipped."""
         size, parts = self.size, []
         rows, names = max(1, PART // size), 2 * np.arange(size, dtype=np.int64)
         for start in range(0, len(values), rows):
@@ -308,15 +294,6 @@ class HistRR(HistogramProtocol):
     """Every user sends the indicator vector of the category bit by bit, each flipped: attribute fragments.
 
     A bit is that of :class:`CntRR`; each category has a shuffler of its own. Two values differ in two bits.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    categories : int
-    labels : sequence of str, optional
-    flip : int
-        Out of 2**62, the chance that a bit is flipped; from 1 to just below 2**61.
 
     Notes
     -----
@@ -360,7 +337,7 @@ class FakeVectors(Flips):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return few fakes, a power of two or the most allowed, and about the least noise."""
         most = allowed.most(MOST_FAKES)
-        require_cells(size)
+        require_vectors(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             build = partial(cls, promise, size, fakes=fakes)
@@ -375,7 +352,6 @@ class FakeVectors(Flips):
         )
 
     def parameters(self) -> dict[str, Any]:
-        """Return the number of fakes and the weight of a flip."""
         return {"fakes": self.fakes, "flip": self.flip}
 
     @property
@@ -401,7 +377,6 @@ class FakeVectors(Flips):
 
     @property
     def most_messages(self) -> int:
-        """The own vector and the fakes."""
         return 1 + self.fakes
 
     @property
@@ -415,7 +390,6 @@ class FakeVectors(Flips):
         return [part("vectors", **shape, flip=whole_hex(self.flip))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each user the own vector and the fakes, flipped."""
         size, each = self.size, 1 + self.fakes
         rows, parts = max(1, PART // (size * each)), []
         for start in range(0, len(values), rows):
@@ -458,7 +432,6 @@ class HistFlip(HistogramProtocol):
         return tuple(f"word_{place}" for place in range(self.noise.words))
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return the number of vectors with each bit."""
         size, rows = self.labels.size, max(1, PART // (self.noise.words * WORD))
         total = np.zeros(size, dtype=np.int64)
         for start in range(0, len(messages), rows):
@@ -472,7 +445,7 @@ def _delta_of(build: Callable[[int], Any], weight: int) -> float:
     return float(build(weight).least_delta)
 
 
-def require_cells(categories: int) -> None:
+def require_vectors(categories: int) -> None:
     """Raise OutOfReachError for more categories than vectors may have bits."""
     if categories > MOST_CELLS:
         raise OutOfReachError(f"it is for at most {MOST_CELLS} categories", remedy="take another protocol")

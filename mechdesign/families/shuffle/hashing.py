@@ -102,7 +102,6 @@ class HashedResponses(Noise):
 
     @property
     def local_epsilon(self) -> float:
-        """ln(own / other), rounded up."""
         return float_up(log_ratio(self.own, self.other))
 
     @cached_property
@@ -121,7 +120,6 @@ class HashedResponses(Noise):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """The hash functions and the buckets."""
         return self.family.seeds, self.buckets
 
     def client_parts(self) -> list[Steps]:
@@ -129,7 +127,6 @@ class HashedResponses(Noise):
         return [part("hashed", **shape, **response_ends(self.buckets, self.other))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return hash functions and responses."""
         seeds = below(self.family.seeds, len(values), source)
         own = self.family.buckets_of(seeds, values)
         return np.stack([seeds, responses(own, self.other, self.buckets, source)], axis=1)
@@ -191,7 +188,6 @@ class FakeResponses(HashedResponses):
         return min(noises, key=lambda noise: noise.rmse)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the number of buckets, the weight of another bucket and the number of fakes."""
         parameters = super().parameters()
         if self.shufflers == 1:
             del parameters["shufflers"]

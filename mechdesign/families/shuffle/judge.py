@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, product
+from itertools import accumulate, permutations, product
 
 import numpy as np
 
@@ -26,10 +26,9 @@ from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,
     LatticeDivergence,
-    atoms_of,
     kary_atoms,
 )
-from mechdesign.families.shuffle.promise import foreseen
+from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, channel_curve, foreseen
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
@@ -64,10 +63,7 @@ class Kinds:
     @property
     def information(self) -> float:
         """The squared difference of the two laws in units of the noise of one report: more is stronger."""
-        total = 0.0
-        for other, one, two in zip(self.others, self.first, self.second, strict=True):
-            total += (one - two) ** 2 / other if other > 1e-12 else 0.0
-        return total
+        return _information(self.others, self.first, self.second)
 
 
 def kary_attacks(local_epsilon: float, size: int) -> list[Kinds]:
@@ -100,9 +96,7 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
     """
     inputs = range(len(rows))
     attacks = []
-    for first, second, other in product(inputs, inputs, inputs):
-        if first == second:
-            continue
+    for (first, second), other in product(permutations(inputs, 2), inputs):
         order = sorted(
             (report for report in range(len(rows[0])) if rows[first][report] > 0),
             key=lambda report: rows[second][report] / rows[first][report],
@@ -113,18 +107,15 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
         ]
         for top in range(1, len(order)):
             for bottom in range(1, len(order) - top + 1):
-                attacks.append(
-                    (_information(laws, top, bottom), first, second, other, top, bottom, tuple(order))
-                )
+                parts = ((law[top], law[-1] - law[-1 - bottom], law[-1 - bottom] - law[top]) for law in laws)
+                attacks.append((_information(*parts), first, second, other, top, bottom, tuple(order)))
     attacks.sort(key=lambda item: -item[0])
     return [_kinds(rows, *item[1:]) for item in attacks[:most]]
 
 
-def _information(laws: Sequence[list[float]], top: int, bottom: int) -> float:
-    """Return the squared difference of the merged laws in units of the noise of one report."""
-    parts = [(law[top], law[-1] - law[-1 - bottom], law[-1 - bottom] - law[top]) for law in laws]
+def _information(others: Sequence[float], first: Sequence[float], second: Sequence[float]) -> float:
     total = 0.0
-    for other, one, two in zip(*parts, strict=True):
+    for other, one, two in zip(others, first, second, strict=True):
         if other > 1e-12:
             total += (one - two) ** 2 / other
     return total
@@ -225,12 +216,6 @@ ITERATIONS = 48
 NEARBY = 0.97
 """The largest local epsilon is mostly some percent below what the normal limit says."""
 
-MOST_LOCAL = 20.0
-"""Channels with a larger local epsilon have few reports in common, and are bounded by that epsilon alone."""
-
-MOST_INPUTS = 12
-"""Channels with more inputs are bounded by their local epsilon alone."""
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -295,12 +280,9 @@ def lattice(setting: Setting) -> Curve:
         return lambda epsilon: 1.0
     users, randomizer = min(setting.users, MOST_USERS), setting.randomizer
     if randomizer.kind == "channel":
-        rows, inputs = randomizer.rows, range(randomizer.size)
-        laws = {atoms_of(rows, one, two) for one in inputs for two in inputs if one != two}
-    else:
-        laws = {kary_atoms(exp_upper(setting.looked_at), max(randomizer.size, 2))}
-    curves = [LatticeDivergence(users, law, setting.delta) for law in laws]
-    return lambda epsilon: max(curve(epsilon) for curve in curves)
+        return channel_curve(randomizer.rows, users, setting.delta)
+    law = kary_atoms(exp_upper(setting.looked_at), max(randomizer.size, 2))
+    return LatticeDivergence(users, law, setting.delta)
 
 
 @lru_cache(maxsize=KEPT)

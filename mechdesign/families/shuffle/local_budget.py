@@ -32,7 +32,6 @@ from mechdesign.families.shuffle.amplification import (
     attack_certificate,
     central_privacy,
     epsilon_of,
-    honest_users,
     search_method,
 )
 from mechdesign.families.shuffle.enumeration import enumeration, exact_delta, why_not_exact
@@ -49,7 +48,7 @@ from mechdesign.families.shuffle.judge import (
     why_no_lattice,
     why_not_binary,
 )
-from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.promise import Promise, honest_users
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer, randomizer_of
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 

@@ -210,13 +210,11 @@ class MessageCounter(Server["Protocol"]):
         return self.messages
 
     def _count(self, messages: Any) -> None:
-        """Add messages; in any order, in any number of parts."""
         checked = self.protocol._checked_messages(messages)
         self._require(self.messages + len(checked))
         self._add(self.protocol._tally(checked).tolist(), len(checked))
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Add the messages of a table with their columns."""
         for messages in message_blocks(self.protocol, source, bool(settings["unmarked"])):
             self.update(messages)
 
@@ -461,7 +459,6 @@ class BatchShuffler(Mechanism):
         return self.most_dropped if self.hide == "amount" else 0
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``release``: the messages that have arrived in, those of a batch out."""
         takes = tuple(Column(name, "as the devices sent it") for name in self.columns)
         summary = "the messages of a batch in sorted order, or none when they are too few"
         return (Operation("release", summary, takes, takes, self._released, (SEED,), several=True),)
@@ -492,13 +489,11 @@ class BatchShuffler(Mechanism):
     # Files
 
     def content(self) -> dict[str, Any]:
-        """Return the threshold, what is hidden and the columns."""
         hidden = {} if self.hide == "nothing" else {"epsilon": self.epsilon, "delta": self.delta}
         return {"threshold": self.threshold, "hide": self.hide, **hidden, "columns": list(self.columns)}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the shuffler from plain values; its table is made and audited again."""
         return cls(**content)
 
     def _figures(self) -> str:

@@ -40,7 +40,6 @@ class Presence(Noise):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
         build = partial(cls, promise, size)
         silent = least_within(lambda weight: build(weight).least_delta, promise.delta, 1, TOTAL // 2)
         if silent is None:
@@ -78,7 +77,6 @@ class OnePresence(Presence):
 
     @cached_property
     def least_delta(self) -> float:
-        """The divergence of a binomial number and the same number plus one."""
         return shift_divergence(binomial_mass(self.promise.honest_users, self.chance), self.promise.epsilon)
 
     @property
@@ -95,7 +93,6 @@ class OnePresence(Presence):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """All messages are 0."""
         return (1,)
 
     def client_parts(self) -> list[Steps]:
@@ -111,13 +108,6 @@ class Cnt2M(CountProtocol):
 
     At most as many messages as users are taken for a count of 0, so that 0 is always estimated as 0: the
     price is a bias for small counts.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    silent : int
-        From 1 to 2**61.
 
     Notes
     -----
@@ -174,19 +164,16 @@ class EachPresence(Presence):
 
     @cached_property
     def least_delta(self) -> float:
-        """The divergence of two binomial numbers, the one or the other with one more."""
         law = binomial_mass(self.promise.honest_users, self.chance)
         more = law.shifted(1)
         return pair_divergence((more, law), (law, more), self.promise.epsilon)
 
     @property
     def least_messages(self) -> int:
-        """The user's category."""
         return 1
 
     @property
     def most_messages(self) -> int:
-        """The user's category and every one."""
         return 1 + self.size
 
     @property

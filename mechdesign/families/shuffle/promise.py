@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import permutations
 from typing import Any, TypeVar
 
 from mechdesign.audit.mass import UNIT
@@ -181,11 +182,11 @@ MARGIN = 1e-9
 """Part of delta that searches stay below it, so that another processor's rounding does not refuse them."""
 
 
-def channel_bound(rows: tuple[Row, ...], users: int, delta: float, epsilon: float) -> float:
+def channel_curve(rows: Sequence[Row], users: int, delta: float) -> Callable[[float], float]:
     """Return the bound of delta of a finite channel, the largest over all pairs of inputs."""
-    inputs = range(len(rows))
-    laws = {atoms_of(rows, one, two) for one in inputs for two in inputs if one != two}
-    return max(LatticeDivergence(users, law, delta)(epsilon) for law in laws)
+    laws = {atoms_of(rows, one, two) for one, two in permutations(range(len(rows)), 2)}
+    curves = [LatticeDivergence(users, law, delta) for law in laws]
+    return lambda epsilon: max(curve(epsilon) for curve in curves)
 
 
 def delta_bounds(
@@ -200,7 +201,7 @@ def delta_bounds(
     if randomizer.size == 2:
         yield "binary response", BinaryDivergence(users, local, delta)(epsilon)
     if 2 <= len(randomizer.rows) <= MOST_INPUTS and local <= MOST_LOCAL:
-        yield "this channel", channel_bound(randomizer.rows, users, delta, epsilon)
+        yield "this channel", channel_curve(randomizer.rows, users, delta)(epsilon)
 
 
 def profile(users: int, randomizer: Randomizer, tail: float) -> Callable[[float], float]:
@@ -335,6 +336,19 @@ def checked_delta(field: str, value: Any) -> float:
     return in_range(field, delta, LEAST_DELTA, 1.0, high_open=True)
 
 
+def honest_users(users: int, honest: float) -> int:
+    """Return the least number of honest users: the fraction of all, rounded up.
+
+    A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
+
+    Examples
+    --------
+    >>> honest_users(1000, 0.1), honest_users(7, 0.5)
+    (100, 4)
+    """
+    return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
+
+
 @frozen_value()
 class Promise:
     """Neighbouring data sets differ in one user's value; the number of users is public.
@@ -363,11 +377,8 @@ class Promise:
 
     @property
     def honest_users(self) -> int:
-        """The users whose noise counts: honest N, rounded up, as at least that fraction follows it.
-
-        A decimal such as 0.7 is a double a little below or above; the smaller of both counts.
-        """
-        return math.ceil(min(Fraction(self.honest), Fraction(repr(self.honest))) * self.users)
+        """The users whose noise counts: honest N, rounded up, as at least that fraction follows it."""
+        return honest_users(self.users, self.honest)
 
     @property
     def guarantee(self) -> Guarantee:

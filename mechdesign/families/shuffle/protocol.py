@@ -49,7 +49,9 @@ class Protocol(Mechanism):
 
     The task (``tasks``) reads people's values and says what is estimated. The noise makes the messages,
     proves from the very integers that clients draw with how private they are, and states what messages say of
-    a value, which the task decodes linearly. A class of its own decodes what is not linear.
+    a value, which the task decodes linearly; a protocol with code of its own decodes what is not linear. A
+    protocol is built from the promise, the calibration, the setting of its task, and the fields of its noise,
+    whose class describes them.
     """
 
     noise: Noise
@@ -362,7 +364,6 @@ class Protocol(Mechanism):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""
         return (self._privacy,)
 
     def require(self) -> Self:
@@ -403,13 +404,11 @@ class Protocol(Mechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the protocol from plain values; what it promises is proven again when it is loaded."""
         rest = dict(content)
         promise = Promise(*(rest.pop(name) for name in ("users", "epsilon", "delta", "honest")))
         return cls(promise, rest.pop("calibration"), **rest)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``encode``, ``shuffle`` and ``analyze``."""
         return protocol_operations(self)
 
     # The client of other languages

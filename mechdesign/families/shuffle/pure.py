@@ -206,13 +206,6 @@ MOST_NOISE = TOTAL - (1 << 42)
 ROWS = 1 << 14
 """Users whose messages are made at a time."""
 
-PARTS = 64
-"""Epsilon is split into parts of this many."""
-
-MOST_DIGITS = 8
-DIGITS = 3
-"""Binary digits where no precision is given."""
-
 
 @frozen_value()
 class PureNoise(Noise):
@@ -299,7 +292,6 @@ class PureNoise(Noise):
 
     @property
     def local_epsilon(self) -> float:
-        """The logarithm of the largest ratio of one user's number of ones, rounded up."""
         middle = (self.length - 1) // 2
         return float_up(log_ratio(self.weights[middle], self.weights[middle + 1]))
 
@@ -353,7 +345,6 @@ class PureProtocol(TotalProtocol):
         return {"epsilon": self.promise.epsilon}
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the privacy of the shuffled messages, and that it is pure."""
         note = "delta is 0; for real numbers, by doubles rounded outward"
         pure = Certificate("pure", self.holds, False, self._pure_figures, self.witness, note)
         return (*super().certificates(), pure)
@@ -364,16 +355,6 @@ class CntPURE(PureProtocol, CountProtocol):
 
     Without noise (length - 1) / 2 of the bits are 1 for the value 0, and (length + 1) / 2 for 1; with the
     chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
-
-    Parameters
-    ----------
-    promise : Promise
-        Kept with delta 0.
-    calibration : {"exact"}
-    length : int
-        Odd, from 3 to 255.
-    noise, ratio : int
-        Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
 
     Notes
     -----
@@ -398,7 +379,6 @@ class CntPURE(PureProtocol, CountProtocol):
 
     @property
     def _pure_figures(self) -> dict[str, Any]:
-        """The largest logarithm of a ratio, and epsilon."""
         return {"pure_epsilon": self.noise.pure_epsilon, **super()._pure_figures}
 
 

@@ -50,7 +50,6 @@ class Responses(Noise):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
         least, most = least_other(allowed.local_cap, size), most_other(size)
         if least > most:
             raise OutOfReachError(
@@ -72,7 +71,6 @@ class Responses(Noise):
 
     @property
     def local_epsilon(self) -> float:
-        """ln(own / other), rounded up."""
         return float_up(log_ratio(self.own, self.other))
 
     def decoder(self, dummies: float) -> TwoKinds:

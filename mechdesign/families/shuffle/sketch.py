@@ -53,7 +53,6 @@ class SketchRows(Rows):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """As many buckets for each hash function."""
         return (self.buckets,) * self.hashes
 
     @cached_property
@@ -72,11 +71,9 @@ class SketchRows(Rows):
         return float(collision(self.family.prime, self.buckets))
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
-        """Return the buckets of these categories under the hash function of a row."""
         return self.family.buckets_of(np.array(self.functions[row], dtype=np.int64), values)
 
     def own_of(self, row: int) -> Steps:
-        """Return the user's cell of a row, as plain values."""
         shape = {"prime": self.family.prime, "buckets": self.buckets}
         return {"seed": int(self.functions[row]), **shape}
 
@@ -86,7 +83,6 @@ class SketchRows(Rows):
         return cls(promise, size, trials, cell, **published_shape(promise, size))
 
     def parameters(self) -> dict[str, Any]:
-        """Return the hash functions' number, range and seed, and the noise."""
         shape = {"hashes": self.hashes, "buckets": self.buckets, "seed": self.seed}
         return {**shape, "trials": self.trials, "cell": self.cell}
 
@@ -154,7 +150,6 @@ class PUCM(RowsProtocol):
         return variance + upper_square(self.noise.law, self.noise.rows, mean, self.promise.users * chance)
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same for every category, whoever holds it."""
         return np.full(len(count), self._square)
 
     @property
@@ -348,7 +343,6 @@ class Codewords(Dummies):
         too_few(promise, most, MOST_TRIALS, lambda other: cls(other, size, most, TOTAL, 1).holds)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the entries of a message, the number of trials and the weight of a dummy."""
         return {"entries": self.entries, "trials": self.trials, "dummy": self.dummy}
 
     @property

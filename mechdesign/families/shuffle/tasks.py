@@ -137,6 +137,9 @@ class HistogramEstimate(ListedEstimate):
 
     thing: ClassVar[str] = "category"
     things: ClassVar[str] = "names"
+    kind_of_counts: ClassVar[str] = "counts"
+    axis: ClassVar[str] = "category"
+    json_key: ClassVar[str] = "value"
 
     value: Array
     standard_error: Array
@@ -150,10 +153,10 @@ class HistogramEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the counts with their intervals."""
-        title = f"Estimated counts of {self.users} users"
+        title = f"Estimated {self.kind_of_counts} of {self.users} users"
         possible = (0.0, float(self.users))
         return interval_figures(
-            title, self.names, self.value, self.interval(), "category", "users", possible=possible
+            title, self.names, self.value, self.interval(), self.axis, "users", possible=possible
         )
 
     def __repr__(self) -> str:
@@ -163,12 +166,16 @@ class HistogramEstimate(ListedEstimate):
             f"{counted(self.users, 'user')}, at most +- {largest:.3g})"
         )
 
+    def _printed(self) -> tuple[NDArray[np.int64], str]:
+        """Return the places that are printed, and what is said of the others."""
+        size = len(self.value)
+        if size <= SHOWN:
+            return np.arange(size), ""
+        return np.argsort(-self.value, kind="stable")[:SHOWN], f"\nthe largest {SHOWN} of {size}"
+
     def __str__(self) -> str:
-        order = np.arange(len(self.value))
-        if len(order) > SHOWN:
-            order = np.argsort(-self.value, kind="stable")[:SHOWN]
-        text = count_table("category", self.names, order, self.value, self.standard_error, self.interval())
-        more = f"\nthe largest {SHOWN} of {len(self.value)}" if len(self.value) > SHOWN else ""
+        places, more = self._printed()
+        text = count_table(self.thing, self.names, places, self.value, self.standard_error, self.interval())
         sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
         return f"{text}{more}\n{sent}{self._noted()}"
 
@@ -177,7 +184,7 @@ class HistogramEstimate(ListedEstimate):
         return json_object(
             {
                 "names": list(self.names),
-                "value": self.value.tolist(),
+                self.json_key: self.value.tolist(),
                 "standard_error": self.standard_error.tolist(),
                 "low": low.tolist(),
                 "high": high.tolist(),
@@ -476,7 +483,6 @@ class HistogramProtocol(Protocol):
         return AskedChoice.of(self.labels, column)
 
     def setting(self) -> dict[str, Any]:
-        """Return the number of categories and their names."""
         names = None if self.labels.names is None else list(self.labels.names)
         return {"categories": self.labels.size, "labels": names}
 
@@ -513,7 +519,6 @@ class HistogramProtocol(Protocol):
 
     @property
     def rmse(self) -> float:
-        """The standard deviation of a category that no user holds."""
         return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
 
     def counts(

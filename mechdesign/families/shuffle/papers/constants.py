@@ -24,9 +24,9 @@ from mechdesign.families.shuffle.flips import (
     FakeVectors,
     UnaryFlips,
     VectorFlips,
-    least_flip,
-    require_cells,
+    least_flip_weight,
     require_own_messages,
+    require_vectors,
 )
 from mechdesign.families.shuffle.hashing import SHARE, FakeResponses, HashedResponses, most_buckets
 from mechdesign.families.shuffle.noise import Allowed, Noise
@@ -91,7 +91,7 @@ def bit_flips(promise: Promise, size: int, allowed: Allowed) -> BitFlips:
         share = 64.0 * log / (users * promise.epsilon**2)
     else:
         share = 1.0 - promise.epsilon * math.sqrt(users) / math.sqrt(432.0 * log)
-    flip = max(least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
+    flip = max(least_flip_weight(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
     return BitFlips(promise, size, min(MOST_FLIP, flip))
 
 
@@ -130,7 +130,7 @@ def vector_flips(promise: Promise, size: int, allowed: Allowed) -> VectorFlips:
 
 def fake_vectors(promise: Promise, size: int, allowed: Allowed) -> FakeVectors:
     """Return the paper's k and q (1 - q)."""
-    require_cells(size)
+    require_vectors(size)
     noise = spread_of_coins(promise.epsilon) * math.log(4.0 / promise.delta)
     fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
     require_trials(fakes, allowed, MOST_FAKES)
