@@ -27,12 +27,11 @@ from mechdesign.families.shuffle.choosing import (
 from mechdesign.families.shuffle.digits import RSumPURE, RSumRM
 from mechdesign.families.shuffle.dummies import CntBN, HistDump
 from mechdesign.families.shuffle.flips import CntRR, HistFlip, HistRR, RSumRR
-from mechdesign.families.shuffle.hashing import MURS, SOLH
 from mechdesign.families.shuffle.presence import Cnt2M, HistMM
 from mechdesign.families.shuffle.protocol import Protocol
 from mechdesign.families.shuffle.pure import CntPURE
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES, RangeTree
-from mechdesign.families.shuffle.responses import HistKR, RSumKR
+from mechdesign.families.shuffle.responses import MURS, SOLH, HistKR, RSumKR
 from mechdesign.families.shuffle.secure import CntSGM, DistinctParity, RSumDSG
 from mechdesign.families.shuffle.sketch import MOST_SEED, PRHR, PUCM
 from mechdesign.families.shuffle.tasks import MOST_STEPS, CountProtocol

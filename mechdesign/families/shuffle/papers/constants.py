@@ -28,11 +28,19 @@ from mechdesign.families.shuffle.flips import (
     require_own_messages,
     require_vectors,
 )
-from mechdesign.families.shuffle.hashing import SHARE, FakeResponses, HashedResponses, most_buckets
 from mechdesign.families.shuffle.noise import Allowed, Noise
 from mechdesign.families.shuffle.presence import EachPresence, OnePresence
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.responses import Responses, SumResponses, least_other, most_other
+from mechdesign.families.shuffle.responses import (
+    SHARE,
+    FakeResponses,
+    HashedResponses,
+    Responses,
+    SumResponses,
+    least_other,
+    most_buckets,
+    most_other,
+)
 from mechdesign.families.shuffle.sketch import MOST_ENTRIES, Codewords, SketchRows, require_codewords
 
 
