@@ -49,13 +49,13 @@ MOST = 10**15
 """The most users."""
 
 
-def delta_of(value: Any) -> float:
+def delta_of(field: str, value: Any) -> float:
     """Return delta in (0, 1); 0 is refused, as shuffling amplifies nothing then."""
-    if number("delta", value) == 0.0:
+    if number(field, value) == 0.0:
         raise ParameterError(
-            "delta", "is 0", "shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
+            field, "is 0", "shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
         )
-    return in_range("delta", value, 0.0, 1.0, low_open=True, high_open=True)
+    return in_range(field, value, 0.0, 1.0, low_open=True, high_open=True)
 
 
 def epsilon_of(field: str, value: Any) -> float:
@@ -85,7 +85,7 @@ class Shuffling(Problem[MechanismT]):
     users: int = whole("Number of users who report, at least 2.", low=2, high=MOST)
     delta: float = checked(
         "From above 0 to below 1.",
-        lambda _, delta: delta_of(delta),
+        delta_of,
         limits={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
         form="float",
     )

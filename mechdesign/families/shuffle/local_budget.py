@@ -64,15 +64,6 @@ ANY = (
 )
 
 
-def why_not_built(randomizer: KnownRandomizer) -> str | None:
-    """Return why a local budget has nothing to run, or None."""
-    if randomizer.kind == "any":
-        return ANY
-    if randomizer.kind == "k-ary" and randomizer.size > MOST_SIZE:
-        return f"k-ary response on more than {MOST_SIZE} values is not built; merge values"
-    return None
-
-
 def local_mechanism(randomizer: KnownRandomizer, epsilon: float) -> KaryResponse | FiniteChannel:
     """Return the mechanism that every user runs.
 
@@ -193,7 +184,12 @@ class ShuffleLocalBudget(Shuffling[Shuffled]):
 
     def why_no_mechanism(self) -> str | None:
         """Return why a mechanism cannot be built (the randomizer is unknown or too large), or None."""
-        return why_not_built(self.setting.randomizer)
+        randomizer = self.setting.randomizer
+        if randomizer.kind == "any":
+            return ANY
+        if randomizer.kind == "k-ary" and randomizer.size > MOST_SIZE:
+            return f"k-ary response on more than {MOST_SIZE} values is not built; merge values"
+        return None
 
     def mechanism(self, solution: Solution[Any]) -> Shuffled:
         """Return k-ary response with the local epsilon, or the channel, with the central certificate.

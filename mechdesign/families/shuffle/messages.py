@@ -435,9 +435,7 @@ class BatchShuffler(Mechanism):
     @cached_property
     def _audit_of_number(self) -> PrivacyAudit:
         """The exact audit of the number that is left, with one message more or less."""
-        rows = np.zeros((2, len(self.weights) + 1), dtype=np.int64)
-        rows[0, :-1] = rows[1, 1:] = self.weights
-        return audit_channel(rows, self.epsilon, self.delta)
+        return _audit(self.weights, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return certificates about the number of messages; the messages are the protocol's concern."""
@@ -447,16 +445,16 @@ class BatchShuffler(Mechanism):
         certificate = self._audit_of_number.certificate()
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
         note = f"{hidden}, for one message more or less, each time a batch is offered"
-        figures = {**certificate.figures, "threshold": self.threshold, "most_dropped": self._lost}
+        figures = {
+            **certificate.figures,
+            "threshold": self.threshold,
+            "most_dropped": self.most_dropped * (self.hide == "amount"),
+        }
         return (
             Certificate(
                 "number_privacy", certificate.holds, True, figures, {}, note, proof=certificate.proof
             ),
         )
-
-    @property
-    def _lost(self) -> int:
-        return self.most_dropped if self.hide == "amount" else 0
 
     def operations(self) -> tuple[Operation, ...]:
         takes = tuple(Column(name, "as the devices sent it") for name in self.columns)
@@ -515,11 +513,16 @@ def dropped(epsilon: float, delta: float) -> tuple[int, ...]:
     half = max(1, math.floor(math.log(max(peak / delta, 1.0)) / epsilon) - 2)
     while True:
         weights = _peak(epsilon, half)
-        rows = np.zeros((2, len(weights) + 1), dtype=np.int64)
-        rows[0, :-1] = rows[1, 1:] = weights
-        if audit_channel(rows, epsilon, delta).holds:
+        if _audit(weights, epsilon, delta).holds:
             return weights
         half += 1
+
+
+def _audit(weights: Sequence[int], epsilon: float, delta: float) -> PrivacyAudit:
+    """Return the exact audit of a number that is dropped, for one more or less."""
+    rows = np.zeros((2, len(weights) + 1), dtype=np.int64)
+    rows[0, :-1] = rows[1, 1:] = weights
+    return audit_channel(rows, epsilon, delta)
 
 
 def _peak(epsilon: float, half: int) -> tuple[int, ...]:

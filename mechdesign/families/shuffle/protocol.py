@@ -379,11 +379,8 @@ class Protocol(Mechanism):
 
     def figures(self) -> list[Figure]:
         """Return its error next to that of a curator who sees all data and adds Laplace noise."""
-        return self._beside(f"root mean squared error ({self.quantity})", self._curator, self._curator_error)
-
-    @property
-    def _curator_error(self) -> float:
-        return math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+        error = math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+        return self._beside(f"root mean squared error ({self.quantity})", self._curator, error)
 
     def _beside(self, y_label: str, other: str, error: float) -> list[Figure]:
         """Return the picture of two bars: the error, and what others reach."""

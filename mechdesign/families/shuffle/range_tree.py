@@ -25,7 +25,7 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, frozen_value
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.dummies import Rows, RowsProtocol
-from mechdesign.families.shuffle.tasks import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.tasks import CategoryCounts, TotalEstimate
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ SHOWN = 32
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class RangeEstimate(HistogramEstimate):
+class RangeEstimate(CategoryCounts):
     """Counts of dyadic ranges, from which those of all ranges are added up.
 
     ``value`` and ``standard_error`` are of the cumulative counts: how many users hold a category or one
@@ -92,8 +92,9 @@ class RangeEstimate(HistogramEstimate):
         value[-1] = users  # all hold some category
         errors = {size: _dummies(size, noise).deviation for size in set(parts.tolist())}
         error = np.array([errors[size] for size in parts.tolist()])
-        given = {"nodes": nodes, "node_error": node_error, "noise": noise}
-        return cls(value, error, users, names, messages, notes, **given)
+        return cls(
+            value, error, users, names, messages, notes, nodes=nodes, node_error=node_error, noise=noise
+        )
 
     def count(self, first: int, last: int) -> tuple[float, float]:
         """Return the number of users with a category in this range, and its standard error."""
@@ -211,7 +212,8 @@ class TreeRows(Rows):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        return level_sizes(self.size)
+        size = integer("categories", self.size, 2, MOST_CATEGORIES)
+        return tuple(2 << level for level in range((size - 1).bit_length()))
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
         node: NDArray[np.int64] = values >> (self.rows - 1 - row)
@@ -303,15 +305,3 @@ class RangeTree(RowsProtocol):
         if text not in names:
             raise UnknownNameError(name, f"{text!r} is not a category", f"give one, such as {names[0]!r}")
         return names.index(text)
-
-
-def level_sizes(categories: int) -> tuple[int, ...]:
-    """Return the number of nodes of each level below the root.
-
-    Examples
-    --------
-    >>> level_sizes(5)
-    (2, 4, 8)
-    """
-    size = integer("categories", categories, 2, MOST_CATEGORIES)
-    return tuple(2 << level for level in range((size - 1).bit_length()))

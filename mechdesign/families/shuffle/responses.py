@@ -68,7 +68,8 @@ class Responses(Noise):
     @cached_property
     def least_delta(self) -> float:
         """The divergence for a message among those of the others' that may stand for either of two values."""
-        return response_delta(self.promise, chance(self.own), chance(self.other))
+        own, other, trials = chance(self.own), chance(self.other), self.promise.honest_users - 1
+        return blanket_divergence(trials, 2 * other, own, other, self.promise.epsilon)
 
     proof = "blanket of fair coins between any two categories, all other messages revealed"
 
@@ -166,11 +167,6 @@ class RSumKR(SumProtocol):
     @property
     def _most_added(self) -> int:
         return self.precision
-
-
-def response_delta(promise: Promise, own: Fraction, other: Fraction) -> float:
-    """Return the proven divergence of k-ary randomized responses with these probabilities, any k >= 2."""
-    return blanket_divergence(promise.honest_users - 1, 2 * other, own, other, promise.epsilon)
 
 
 def most_other(categories: int) -> int:

@@ -431,7 +431,8 @@ def shuffled(
     design = _passing(problem, any_epsilon, promise, method)
     if design is None:
         raise MethodError(problem.name, f"nothing passes at local epsilon {any_epsilon:g}")
-    if refine and _has_more(design[1].randomizer):
+    randomizer = design[1].randomizer  # some have a bound of their own
+    if refine and (randomizer.size >= 2 or 2 <= len(randomizer.rows) <= MOST_INPUTS):
         design = _refined(problem, any_epsilon, promise, method, design)
     return ShuffledDesign(design[0], plain, promise, any_epsilon, design[1])
 
@@ -478,11 +479,6 @@ def _passing(problem: Problem, local: float, promise: Promise, method: str | Non
     except CertificateError:
         return None
     return solution, Shuffled(mechanism, promise)
-
-
-def _has_more(randomizer: Randomizer) -> bool:
-    """Return whether there is a bound of its own for the randomizer."""
-    return randomizer.size >= 2 or 2 <= len(randomizer.rows) <= MOST_INPUTS
 
 
 def _refined(problem: Problem, low: float, promise: Promise, method: str | None, first: Passing) -> Passing:

@@ -79,8 +79,10 @@ class SketchRows(Rows):
 
     @classmethod
     def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:
-        """Return the noise with the paper's rows and buckets."""
-        return cls(promise, size, trials, cell, **published_shape(promise, size))
+        """Return the noise with the paper's rows, and its buckets where fewer never collide."""
+        rows = max(1, math.ceil(math.log(2.0 * size)))
+        buckets = min(prime_from(size), 2 * promise.users, MOST_BUCKETS)
+        return cls(promise, size, trials, cell, rows, buckets)
 
     def parameters(self) -> dict[str, Any]:
         shape = {"hashes": self.hashes, "buckets": self.buckets, "seed": self.seed}
@@ -172,21 +174,6 @@ class PUCM(RowsProtocol):
         noise = LeastOfRows(self.noise.law, self.noise.rows, self.promise.users, self.promise.users * chance)
         limits = NoiseLimits(noise, np.full(len(value), self._least[0]))
         return self.counts(value, messages, limits, notes=self._message_notes(messages))
-
-
-def published_shape(promise: Promise, categories: int) -> dict[str, int]:
-    """Return the paper's rows and buckets: no more buckets than never collide.
-
-    Examples
-    --------
-    >>> published_shape(Promise(100, 1.0, 1e-6), 100_000)
-    {'hashes': 13, 'buckets': 200}
-    """
-    rows = max(1, math.ceil(math.log(2.0 * categories)))
-    return {
-        "hashes": rows,
-        "buckets": min(prime_from(categories), 2 * promise.users, MOST_BUCKETS),
-    }
 
 
 def public_seed(seed: int, row: int, functions: int) -> int:

@@ -112,28 +112,8 @@ class TotalEstimate(Estimated):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HistogramEstimate(ListedEstimate):
-    """The estimated number of users in each category.
-
-    Attributes
-    ----------
-    value, standard_error : (d,) array
-    users : int
-    names : sequence of str
-    messages : int
-    notes : tuple of str
-    limits : Limits, optional
-        What intervals are made from; normal ones by default.
-
-    Examples
-    --------
-    >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), 10, ("a", "b"), 10))
-    category  count  std error  95% low  95% high
-    --------  -----  ---------  -------  --------
-    a             7          1  5.04004   8.95996
-    b             3          1  1.04004   4.95996
-    10 users, 10 messages
-    """
+class CategoryCounts(ListedEstimate):
+    """Estimated counts of categories, or of what is made of them."""
 
     thing: ClassVar[str] = "category"
     things: ClassVar[str] = "names"
@@ -146,7 +126,6 @@ class HistogramEstimate(ListedEstimate):
     names: Sequence[str]
     messages: int
     notes: tuple[str, ...] = ()
-    limits: Limits | None = field(default=None, compare=False)
 
     def _names(self) -> Sequence[str]:
         return self.names
@@ -157,13 +136,6 @@ class HistogramEstimate(ListedEstimate):
         possible = (0.0, float(self.users))
         return interval_figures(
             title, self.names, self.value, self.interval(), self.axis, "users", possible=possible
-        )
-
-    def __repr__(self) -> str:
-        largest = float(self.standard_error.max())
-        return (
-            f"HistogramEstimate({counted(len(self.value), 'category')}, "
-            f"{counted(self.users, 'user')}, at most +- {largest:.3g})"
         )
 
     def _printed(self) -> tuple[NDArray[np.int64], str]:
@@ -192,6 +164,40 @@ class HistogramEstimate(ListedEstimate):
                 "messages": self.messages,
                 "notes": list(self.notes),
             }
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HistogramEstimate(CategoryCounts):
+    """The estimated number of users in each category.
+
+    Attributes
+    ----------
+    value, standard_error : (d,) array
+    users : int
+    names : sequence of str
+    messages : int
+    notes : tuple of str
+    limits : Limits, optional
+        What intervals are made from; normal ones by default.
+
+    Examples
+    --------
+    >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), 10, ("a", "b"), 10))
+    category  count  std error  95% low  95% high
+    --------  -----  ---------  -------  --------
+    a             7          1  5.04004   8.95996
+    b             3          1  1.04004   4.95996
+    10 users, 10 messages
+    """
+
+    limits: Limits | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        largest = float(self.standard_error.max())
+        return (
+            f"HistogramEstimate({counted(len(self.value), 'category')}, "
+            f"{counted(self.users, 'user')}, at most +- {largest:.3g})"
         )
 
 
