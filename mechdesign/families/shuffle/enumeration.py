@@ -20,6 +20,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.judge import Setting
+from mechdesign.families.shuffle.promise import bisected
 
 Row = tuple[Fraction, ...]
 Counts = tuple[int, ...]
@@ -221,13 +222,12 @@ class Enumeration:
         first = np.array([float(chance) for law in laws for chance in law[2].values()])
         second = np.array([float(law[3].get(key, 0)) for law in laws for key in law[2]])
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        low, high = 0.0, self.setting.local_epsilon
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            excess = np.maximum(first - math.exp(middle) * second, 0.0)
-            enough = float(np.add.reduceat(excess, starts).max()) <= self.setting.delta
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+
+        def enough(epsilon: float) -> bool:
+            excess = np.maximum(first - math.exp(epsilon) * second, 0.0)
+            return float(np.add.reduceat(excess, starts).max()) <= self.setting.delta
+
+        return bisected(enough, 0.0, self.setting.local_epsilon, rounds=60)[1]
 
 
 @lru_cache(maxsize=8)

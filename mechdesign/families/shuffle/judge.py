@@ -28,7 +28,7 @@ from mechdesign.families.shuffle.kary_divergence import (
     LatticeDivergence,
     kary_atoms,
 )
-from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, channel_curve, foreseen
+from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, bisected, channel_curve, foreseen
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
@@ -326,13 +326,7 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
         return 0.0
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
-        low, above = 0.0, high
-        for _ in range(ITERATIONS):
-            middle = low + (above - low) / 2.0
-            if above - low <= 1e-9 * above or not low < middle < above:
-                break
-            low, above = (low, middle) if enough(middle) else (middle, above)
-        return above, low
+        return bisected(enough, 0.0, high, 1e-9, ITERATIONS)[::-1]
 
     near = min(_central(most, delta), 0.9 * high)
     return foreseen(search, curve, delta, (near, 0.95 * near), rising=False)[0]
@@ -351,11 +345,8 @@ def _central(most: float, delta: float) -> float:
     for _ in range(50):
         mean = math.sqrt(low * high)
         low, high = (mean, high) if _normal(mean, 0.0) <= most else (low, mean)
-    mean, (low, high) = low, (0.0, 64.0)
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if _normal(mean, middle) <= delta else (middle, high)
-    return high
+    mean = low
+    return bisected(lambda epsilon: _normal(mean, epsilon) <= delta, 0.0, 64.0, rounds=50)[1]
 
 
 @lru_cache(maxsize=64)
@@ -366,17 +357,15 @@ def attacked_epsilon(setting: Setting) -> tuple[float, str]:
     """
     best, text = 0.0, "no attack"
     for kinds, attack in attacks(setting):
-        low, high = best, setting.local_epsilon
-        if attack(low) <= setting.delta:
+        if attack(best) <= setting.delta:
             continue
-        for _ in range(ITERATIONS):
-            middle = low + (high - low) / 2.0
-            if high - low <= 1e-9 * high or not low < middle < high:
-                break
-            if attack(middle) > setting.delta:
-                low = middle
-            else:
-                high = middle
+        low, _ = bisected(
+            lambda epsilon, attack=attack: attack(epsilon) <= setting.delta,  # type: ignore[misc]
+            best,
+            setting.local_epsilon,
+            1e-9,
+            ITERATIONS,
+        )
         if low > best or text == "no attack":
             best, text = low, kinds.description
     return best, text

@@ -120,6 +120,34 @@ def foreseen(
     return search(enough)
 
 
+def bisected(
+    enough: Callable[[float], bool], low: float, high: float, precision: float = 0.0, rounds: int = 2000
+) -> tuple[float, float]:
+    """Return two numbers next to each other between which a statement begins to hold, by halving.
+
+    Parameters
+    ----------
+    enough : callable
+        Whether it holds at a number; at ``high`` and beyond it is taken to hold, at ``low`` not to.
+    low, high : float
+    precision : float
+        The search ends when they are within this part of ``high``; at the latest at neighbouring doubles.
+    rounds : int
+        The most numbers that are looked at.
+
+    Examples
+    --------
+    >>> bisected(lambda number: number >= 0.3, 0.0, 1.0, rounds=2)
+    (0.25, 0.5)
+    """
+    for _ in range(rounds):
+        middle = low + (high - low) / 2.0
+        if high - low <= precision * high or not low < middle < high:
+            break
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return low, high
+
+
 class _Supposed:
     """Answers as if the curve had the level at a place, and the numbers that they are about."""
 
@@ -298,11 +326,7 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
         start, step = start + step, 2.0 * step
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
-        low, high = start, end
-        while high - low > PRECISION * high:
-            middle = low + (high - low) / 2.0
-            low, high = (middle, high) if enough(middle) else (low, middle)
-        return low, high
+        return bisected(lambda local: not enough(local), start, end, PRECISION)
 
     near = end if end < LARGEST_LOCAL else (start + end) / 2.0
     return foreseen(search, bound, target, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)
