@@ -1,13 +1,9 @@
-"""Candidates: one kind of protocol with one calibration, fitted to what a problem requires.
+"""The problems of choosing a protocol: what they have in common, and their methods.
 
-A kind has what its protocols need to know of users' values next to the guarantee: the steps of a sum, the
-categories of a histogram, the error of a test.
-
-The problems of choosing a protocol: what they have in common, and their methods.
-
-``Choosing`` has the guarantee and judges candidates. Further bases add limits of bits, a delta of 0 and a
-user's own epsilon (``Limited``, ``LocallyLimited``), and categories with their names (``Categorised``). The
-methods are the best protocol of all that fit, and each one by itself.
+A candidate is one kind of protocol with one calibration, fitted to what a problem requires. ``Choosing`` has
+the guarantee and judges candidates. Further bases add limits of bits, a delta of 0 and a user's own epsilon
+(``Limited``, ``LocallyLimited``), and categories with their names (``Categorised``). The methods are the best
+protocol of all that fit, and each one by itself.
 """
 
 from __future__ import annotations
@@ -104,19 +100,9 @@ class Kind:
         """Whether the noise is that of the paper's constants."""
         return self.name.endswith("-published")
 
-    def fitted(self, case: ProtocolSetting) -> Protocol:
-        """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
-        build = self.protocol.published if self.is_published else self.protocol.calibrated
-        allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
-        return build(case.promise, **dict(case.setting), **allowed)
-
 
 def with_published(
-    name: str,
-    protocol: type[Protocol],
-    summary: str,
-    published: str,
-    **options: Any,
+    name: str, protocol: type[Protocol], summary: str, published: str, **options: Any
 ) -> tuple[Kind, Kind]:
     """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
     return (
@@ -127,8 +113,10 @@ def with_published(
 
 @lru_cache(maxsize=256)
 def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
+    build = kind.protocol.published if kind.is_published else kind.protocol.calibrated
+    allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
     try:
-        return kind.fitted(case)
+        return build(case.promise, **dict(case.setting), **allowed)
     except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
         return str(error)
 

@@ -191,6 +191,8 @@ class DigitResponses(Noise):
 class RSumRM(SumProtocol):
     """Every user sends one message a digit: the level, and a randomized response to the digit.
 
+    It rounds by itself, as 1 has the largest digits and one step more, and counts each level.
+
     Notes
     -----
     Source: Balle, Bell, Gascon, Nissim (2020), recursive protocol. Its certificate composes the levels.
@@ -429,6 +431,8 @@ class PureDigits(Noise):
 
 class RSumPURE(PureProtocol, SumProtocol):
     """Every user sends the binary digits of the number of steps, each by :class:`CntPURE`, with its place.
+
+    The bits of each place are counted.
 
     Notes
     -----

@@ -294,6 +294,7 @@ class HistRR(HistogramProtocol):
     """Every user sends the indicator vector of the category bit by bit, each flipped: attribute fragments.
 
     A bit is that of :class:`CntRR`; each category has a shuffler of its own. Two values differ in two bits.
+    Its sums are pairs, as every user has to send a bit of each category.
 
     Notes
     -----
@@ -408,6 +409,8 @@ class FakeVectors(Flips):
 
 class HistFlip(HistogramProtocol):
     """Every user sends the indicator vector of the category and ``fakes`` vectors of 0, each bit flipped.
+
+    Its messages are whole vectors, of which the analyzer counts the bits.
 
     Notes
     -----

@@ -196,6 +196,8 @@ class EachPresence(Presence):
 class HistMM(HistogramProtocol):
     """:class:`Cnt2M` for every category: the own one, and each of all but for the chance silent / 2**62.
 
+    Small counts are taken for 0, so that the estimate is not linear.
+
     Notes
     -----
     Source: Balcer and Cheu (2020). The paper gives each category half of epsilon and delta; the certificate

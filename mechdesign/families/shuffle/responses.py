@@ -338,6 +338,8 @@ class HashedResponses(Noise):
 class SOLH(HistogramProtocol):
     """Every user draws a hash function and sends it with the bucket, or another bucket, other / 2**62 each.
 
+    A message counts for all categories that its hash function sends to the bucket.
+
     Notes
     -----
     Source: Wang, Ding, Zhou, Xu, Li, Jha (2020), with affine maps of a prime field as hash functions.

@@ -263,7 +263,7 @@ def margin_of(promise: Promise, alpha: Fraction) -> int:
 
 
 class SecureProtocol(TotalProtocol):
-    """A noisy sum, hidden by split-mix."""
+    """A noisy sum, hidden by split-mix: formed in a ring, with noise that no message shows by itself."""
 
     noise: SecureNoise
     _hiding = SecureNoise
@@ -477,6 +477,7 @@ class DistinctParity(HistogramProtocol):
 
     The parity of a category that somebody holds is a fair bit, of one that nobody holds it is 1 with
     1/(e^epsilon + 1), when only the honest users' bits count. The bits are sent as shares.
+    The estimate is linear in the number of odd parities, not of messages.
 
     Notes
     -----

@@ -408,6 +408,7 @@ class PRHR(HistogramProtocol):
 
     The codeword of category j are the columns c of the Hadamard matrix with an even number of common binary
     digits of c and j + 1: half of all columns, and a quarter in common with any other codeword.
+    A message counts for all categories whose codeword holds its entries.
 
     Notes
     -----
