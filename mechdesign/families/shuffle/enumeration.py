@@ -20,7 +20,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.judge import Setting
-from mechdesign.families.shuffle.promise import bisected
+from mechdesign.families.shuffle.promise import bisection
 
 Row = tuple[Fraction, ...]
 Counts = tuple[int, ...]
@@ -227,7 +227,7 @@ class Enumeration:
             excess = np.maximum(first - math.exp(epsilon) * second, 0.0)
             return float(np.add.reduceat(excess, starts).max()) <= self.setting.delta
 
-        return bisected(enough, 0.0, self.setting.local_epsilon, rounds=60)[1]
+        return bisection(enough, 0.0, self.setting.local_epsilon, rounds=60)[1]
 
 
 @lru_cache(maxsize=8)

@@ -28,7 +28,7 @@ from mechdesign.families.shuffle.kary_divergence import (
     LatticeDivergence,
     kary_atoms,
 )
-from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, bisected, channel_curve, foreseen
+from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, bisection, channel_curve, foreseen
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
@@ -326,7 +326,7 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
         return 0.0
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
-        return bisected(enough, 0.0, high, 1e-9, ITERATIONS)[::-1]
+        return bisection(enough, 0.0, high, 1e-9, ITERATIONS)[::-1]
 
     near = min(_central(most, delta), 0.9 * high)
     return foreseen(search, curve, delta, (near, 0.95 * near), rising=False)[0]
@@ -346,7 +346,7 @@ def _central(most: float, delta: float) -> float:
         mean = math.sqrt(low * high)
         low, high = (mean, high) if _normal(mean, 0.0) <= most else (low, mean)
     mean = low
-    return bisected(lambda epsilon: _normal(mean, epsilon) <= delta, 0.0, 64.0, rounds=50)[1]
+    return bisection(lambda epsilon: _normal(mean, epsilon) <= delta, 0.0, 64.0, rounds=50)[1]
 
 
 @lru_cache(maxsize=64)
@@ -359,7 +359,7 @@ def attacked_epsilon(setting: Setting) -> tuple[float, str]:
     for kinds, attack in attacks(setting):
         if attack(best) <= setting.delta:
             continue
-        low, _ = bisected(
+        low, _ = bisection(
             lambda epsilon, attack=attack: attack(epsilon) <= setting.delta,  # type: ignore[misc]
             best,
             setting.local_epsilon,

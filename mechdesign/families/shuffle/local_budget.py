@@ -21,7 +21,7 @@ from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, Privacy
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem
-from mechdesign.core.problem import Method, Outcome, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.amplification import (
     BY_CONVOLUTION,
@@ -104,7 +104,7 @@ def _central(field: str, value: Any) -> float:
 
 
 @frozen_problem()
-class ShuffleLocalBudget(Shuffling[Shuffled]):
+class ShuffleLocalBudget(Shuffling[Shuffled], Problem[Shuffled]):
     r"""The largest local epsilon that is proven to be enough for a central one after shuffling.
 
     Raises

@@ -120,7 +120,7 @@ def foreseen(
     return search(enough)
 
 
-def bisected(
+def bisection(
     enough: Callable[[float], bool], low: float, high: float, precision: float = 0.0, rounds: int = 2000
 ) -> tuple[float, float]:
     """Return two numbers next to each other between which a statement begins to hold, by halving.
@@ -137,7 +137,7 @@ def bisected(
 
     Examples
     --------
-    >>> bisected(lambda number: number >= 0.3, 0.0, 1.0, rounds=2)
+    >>> bisection(lambda number: number >= 0.3, 0.0, 1.0, rounds=2)
     (0.25, 0.5)
     """
     for _ in range(rounds):
@@ -326,7 +326,7 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
         start, step = start + step, 2.0 * step
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
-        return bisected(lambda local: not enough(local), start, end, PRECISION)
+        return bisection(lambda local: not enough(local), start, end, PRECISION)
 
     near = end if end < LARGEST_LOCAL else (start + end) / 2.0
     return foreseen(search, bound, target, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)

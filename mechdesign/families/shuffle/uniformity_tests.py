@@ -36,7 +36,7 @@ from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, require_
 from mechdesign.families.shuffle.promise import (
     OutOfReachError,
     Promise,
-    bisected,
+    bisection,
     half_of,
     remedy,
 )
@@ -200,7 +200,7 @@ def least_distance(
         gap = n * (n - 1.0) / 2.0 * e - allowed
         return gap > 0.0 and gap * gap >= spread * (2.0 / error - 1.0)
 
-    return bisected(enough, 0.0, 1.0, rounds=50)[1] if enough(1.0) else math.inf
+    return bisection(enough, 0.0, 1.0, rounds=50)[1] if enough(1.0) else math.inf
 
 
 ROUGHLY = 4

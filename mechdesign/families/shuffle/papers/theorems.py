@@ -28,7 +28,7 @@ from mechdesign.core.values import changed
 from mechdesign.families.shuffle.amplification import Shuffling, search_method
 from mechdesign.families.shuffle.judge import KEPT, Curve, Setting
 from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget, why_not_channel
-from mechdesign.families.shuffle.promise import bisected
+from mechdesign.families.shuffle.promise import bisection
 from mechdesign.families.shuffle.randomizers import LARGEST
 from mechdesign.families.shuffle.sum_divergence import Divergence, Law
 
@@ -107,7 +107,7 @@ class Theorem:
             if isinstance(central, str):
                 return central
             return f"even a tiny local epsilon has the central epsilon {central:.4g} there"
-        return bisected(lambda local: not enough(local), low, LARGEST)[0]
+        return bisection(lambda local: not enough(local), low, LARGEST)[0]
 
 
 def _always(case: TheoremSetting) -> str | None:
@@ -315,7 +315,7 @@ def inverted(delta: Delta) -> Callable[[TheoremSetting, float], Answer]:
     """Return the function that finds a central epsilon at which the bound of delta is small enough."""
 
     def forward(case: TheoremSetting, local: float) -> Answer:
-        _, high = bisected(lambda x: delta(case, local, x) <= case.delta, 0.0, local, rounds=HALVINGS)
+        _, high = bisection(lambda x: delta(case, local, x) <= case.delta, 0.0, local, rounds=HALVINGS)
         if high == local:
             return f"it proves no epsilon below the local one, {local:g}, for this few users"
         return high
