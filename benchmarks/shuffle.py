@@ -8,6 +8,7 @@ import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
 from mechdesign.families.shuffle import judge
+from mechdesign.families.shuffle.papers import theorems
 
 TITLE = "Shuffling: certified amplification and exact attacks"
 
@@ -55,7 +56,7 @@ def line(problem: md.ShuffleAmplification, name: str, method: str) -> list[str]:
     known = next(item for item in md.methods_of(md.ShuffleAmplification) if item.name == method)
     if known.why_not(problem) is not None:
         return []
-    curves = (judge.blanket, judge.clones, judge.lattice, judge.binary)
+    curves = (judge.blanket, theorems.clones, judge.lattice, judge.binary)
     for kept in (*curves, judge.attacks, judge.attacked_epsilon):
         kept.cache_clear()
     _, both = best_of(lambda: md.solve(problem, method), repeats=1)

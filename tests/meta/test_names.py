@@ -22,8 +22,6 @@ ONE_CONTRACT = {
     "infeasible": "the outcome of a problem that has no solution",
     "impossible": "why a problem has no solution, in words",
     "variables_of": "the plain variables of an outcome",
-    "theorem_method": "the method that evaluates or inverts a theorem",
-    "search_method": "the method that searches with a bound",
     "quantities": "the numbers that claims may name, found by name",
     "figures": "pictures of the design, found by name",
     "award": "winners and payments of a slot by a rule",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement, permutations
-from math import lcm
+from itertools import combinations_with_replacement, permutations, product
+from math import comb, lcm
 from operator import mul
 
 from mechdesign.exact.exponential import exp_lower
@@ -122,3 +122,49 @@ def law_of(pairs: Iterable[tuple[Iterable[int], Fraction]], alphabet: int) -> La
         key = tuple(counts[symbol] for symbol in range(alphabet))
         total[key] = total.get(key, Fraction(0)) + share
     return total
+
+
+# The law of one client's messages, as counts of each possible message
+
+
+def thinned(trials: int, chance: Fraction) -> Iterator[tuple[int, Fraction]]:
+    """Yield how many trials succeed, with their chances."""
+    for count in range(trials + 1):
+        yield count, comb(trials, count) * chance**count * (1 - chance) ** (trials - count)
+
+
+def response_client(size: int, other: Fraction) -> Callable[[int], Law]:
+    """Return the law of a randomized response."""
+    own = 1 - (size - 1) * other
+    return lambda value: law_of(
+        [((symbol,), own if symbol == value else other) for symbol in range(size)], size
+    )
+
+
+def dummy_client(size: int, trials: int, chance: Fraction) -> Callable[[int], Law]:
+    """Return the law of a true value among uniform dummies."""
+    return lambda value: law_of(
+        (
+            ((value, *more), share / size**count)
+            for count, share in thinned(trials, chance)
+            for more in product(range(size), repeat=count)
+        ),
+        size,
+    )
+
+
+def one_presence_client(silent: Fraction) -> Callable[[int], Law]:
+    """Return the law of a message for a 1, and of another one unless the user is silent."""
+    return lambda bit: law_of([((0,) * (bit + 1), 1 - silent), ((0,) * bit, silent)], 1)
+
+
+def unary_client(steps: int, flip: Fraction) -> Callable[[int], Law]:
+    """Return the law of flipped bits, as many of them 1 as the value."""
+    return lambda ones: law_of(
+        (
+            ((1,) * (kept + raised) + (0,) * (steps - kept - raised), share * other)
+            for kept, share in thinned(ones, 1 - flip)
+            for raised, other in thinned(steps - ones, flip)
+        ),
+        2,
+    )

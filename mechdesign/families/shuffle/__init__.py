@@ -1,33 +1,32 @@
 """The shuffle model: how private shuffled reports are, what each needs by itself, and protocols that run.
 
-Protocols of the shuffle model: clients, a shuffler, an analyzer.
+Protocols of the shuffle model: clients, a shuffler, an analyzer. A protocol is a row: a task, what people
+hold and what is estimated (``tasks``); a noise, what hides them and what is proven of it (``noise``); and an
+estimator, linear in the counted messages unless the class states another one:
 
-A protocol is a task, what people hold and what is estimated (``tasks``), and a noise, what hides them
-(``noise``). A file has one kind of noise with the proof of what it hides, and the protocols that use it:
+============  ======================================  =======  ========  ================  ==============
+module        noise, and what is proven of it         count    sum       histogram         others
+============  ======================================  =======  ========  ================  ==============
+secure        discrete Laplace noise in split shares  CntSGM   RSumDSG                     PUT
+secure        parities, and mixed shares                                                   DistinctParity
+dummies       one message among uniform ones          CntBN              HistDump          UniformityDump
+dummies       one in each row, among dummies                                               AUT, RangeTree
+sketch        rows of public hash functions                              PUCM
+sketch        what fits a codeword, among dummies                        PRHR
+responses     a blanket of fair coins                          RSumKR    HistKR
+responses     responses on buckets, and fakes                            SOLH, MURS
+digits        responses, composed                              RSumRM
+flips         bits among coins of the others          CntRR    RSumRR    HistRR, HistFlip
+presence      two binomial counts                     Cnt2M              HistMM
+pure, digits  the largest ratio of a sum's law        CntPURE  RSumPURE
+============  ======================================  =======  ========  ================  ==============
 
-============================================  =======  ========  ================  ==============
-noise, and what is proven of it               count    sum       histogram         others
-============================================  =======  ========  ================  ==============
-``secure``: discrete Laplace in split shares  CntSGM   RSumDSG                     PUT
-``dummies``: one message among uniform ones   CntBN              HistDump          UniformityDump
-``rows``: one in each row, among dummies                                           AUT, RangeTree
-``sketch``: rows of public hash functions                        PUCM
-``codewords``: what fits one, among dummies                      PRHR
-``responses``: a blanket of fair coins                 RSumKR    HistKR
-``digits``: responses, composed                        RSumRM
-``hashing``: responses on buckets, and fakes                     SOLH, MURS
-``flips``: bits among coins of the others     CntRR    RSumRR
-``vectors``: two bits, or fakes alone                            HistRR, HistFlip
-``presence``: two binomial counts             Cnt2M              HistMM
-``pure``: the largest ratio of a sum's law    CntPURE  RSumPURE
-``parity``: parities, and mixed shares                                             DistinctParity
-============================================  =======  ========  ================  ==============
-
-Ranges have a file of their own, and so have the tests of uniformity (``uniformity_tests``,
-``uniformity_bits``), for what they estimate. ``secure`` is one piece of code for counts and sums: a count is
-a sum of one step that is not rounded. The digits of ``RSumPURE`` have the noise of ``CntPURE`` each, and
-``dummies`` are one calculation for any number of categories; the coins of ``CntBN`` are that for two.
-``CntRR`` and ``HistKR`` of two categories are proven in different ways, and so are apart.
+Ranges have a file of their own, and so have the tests of uniformity (``uniformity_tests``), for what they
+estimate. ``secure`` is one piece of code for counts and sums: a count is a sum of one step that is not
+rounded. The digits of ``RSumPURE`` have the noise of ``CntPURE`` each, and ``dummies`` are one calculation
+for any number of categories; the coins of ``CntBN`` are that for two. ``CntRR`` and ``HistKR`` of two
+categories are proven in different ways, and so are apart. The constants of the papers and the closed forms
+of the literature are in ``papers``.
 """
 
 from mechdesign.core.extensions import offered
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
         HistRR as HistRR,
         RSumRR as RSumRR,
     )
-    from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
     from mechdesign.families.shuffle.messages import BatchShuffler as BatchShuffler
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
@@ -71,7 +69,12 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
     from mechdesign.families.shuffle.pure import CntPURE as CntPURE
     from mechdesign.families.shuffle.range_tree import RangeTree as RangeTree
-    from mechdesign.families.shuffle.responses import HistKR as HistKR, RSumKR as RSumKR
+    from mechdesign.families.shuffle.responses import (
+        MURS as MURS,
+        SOLH as SOLH,
+        HistKR as HistKR,
+        RSumKR as RSumKR,
+    )
     from mechdesign.families.shuffle.secure import (
         CntSGM as CntSGM,
         DistinctParity as DistinctParity,
@@ -99,12 +102,11 @@ else:  # a type checker would take every unknown name for known
             "digits": "RSumPURE RSumRM",
             "dummies": "CntBN HistDump",
             "flips": "CntRR HistFlip HistRR RSumRR",
-            "hashing": "MURS SOLH",
             "local_budget": "ShuffleLocalBudget",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
             "range_tree": "RangeTree",
-            "responses": "HistKR RSumKR",
+            "responses": "HistKR MURS RSumKR SOLH",
             "secure": "CntSGM DistinctParity RSumDSG",
             "sketch": "PRHR PUCM",
             "uniformity_tests": "AUT PUT UniformityDump",

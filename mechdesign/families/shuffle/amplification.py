@@ -1,13 +1,8 @@
-"""What the problems of amplification share: their parameters, and certificates of central epsilons.
+"""The problem ``shuffle-amplification``, and what it shares with ``shuffle-local-budget``.
 
 A certificate states the least delta that is proven at a central epsilon, whoever computed the epsilon, and
-how far it is from one that an attack refutes.
-
-The problem ``shuffle-amplification``: how private reports are once they are shuffled.
-
-Its methods return a central epsilon next to what an attack achieves.
-
-The methods of ``shuffle-amplification``: the first one that applies is the default.
+how far it is from one that an attack refutes. The first method that applies is the default; the closed forms
+of the literature are in ``papers/theorems.py``.
 
 ``blanket`` and ``convolution`` share no code. For any randomizer the blanket is that of the pair of inputs,
 e^-eps0 times the larger of their two laws; no pair does worse than binary randomized response
@@ -19,10 +14,10 @@ e^-eps0 times the larger of their two laws; no pair does worse than binary rando
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate, optimality as closeness
@@ -31,7 +26,6 @@ from mechdesign.core.fields import checked, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, number
-from mechdesign.families.shuffle import theorems
 from mechdesign.families.shuffle.enumeration import exact_attack, exact_delta, exact_epsilon, why_not_exact
 from mechdesign.families.shuffle.judge import (
     Curve,
@@ -40,33 +34,28 @@ from mechdesign.families.shuffle.judge import (
     attacked_epsilon,
     binary,
     blanket,
-    case_of,
-    clones,
     lattice,
     least_epsilon,
     why_no_lattice,
     why_not_binary,
 )
+from mechdesign.families.shuffle.promise import honest_users
+from mechdesign.families.shuffle.randomizers import LARGEST, frozen_parameter, randomizer_of
 from mechdesign.families.shuffle.sum_divergence import MOST_USERS
-from mechdesign.families.shuffle.theorems import (
-    LARGEST,
-    Theorem,
-    TheoremSetting,
-    frozen_parameter,
-    randomizer_of,
-)
+
+MechanismT = TypeVar("MechanismT", bound=Mechanism)
 
 MOST = 10**15
 """The most users."""
 
 
-def delta_of(value: Any) -> float:
+def delta_of(field: str, value: Any) -> float:
     """Return delta in (0, 1); 0 is refused, as shuffling amplifies nothing then."""
-    if number("delta", value) == 0.0:
+    if number(field, value) == 0.0:
         raise ParameterError(
-            "delta", "is 0", "shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
+            field, "is 0", "shuffled reports have no smaller epsilon than local ones then, give a delta > 0"
         )
-    return in_range("delta", value, 0.0, 1.0, low_open=True, high_open=True)
+    return in_range(field, value, 0.0, 1.0, low_open=True, high_open=True)
 
 
 def epsilon_of(field: str, value: Any) -> float:
@@ -74,27 +63,29 @@ def epsilon_of(field: str, value: Any) -> float:
     return in_range(field, value, 0.0, LARGEST)
 
 
-def honest_users(users: int, honest: float) -> int:
-    """Return the least number of honest users: the fraction of all, rounded up.
+ATTACK_WITHIN = 0.01
+"""An epsilon is called optimal when an attack comes within this part of it."""
 
-    A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
+PROVEN_HERE = "proven here; rounding and omitted tails are added"
+BY_CONVOLUTION = "Balle et al. (2019), lemma 5.3, evaluated here with all tails"
+BY_ENUMERATION = "enumeration in rational arithmetic"
 
-    Examples
-    --------
-    >>> honest_users(1000, 0.1), honest_users(7, 0.5)
-    (100, 4)
-    """
-    return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
+Attack = tuple[float, str]
+"""An epsilon that an attack refutes, or 0 or infinity, and the attack in words."""
 
 
 @frozen_problem()
-class Shuffling:
-    """Base of the problems of shuffled reports of one randomizer."""
+class Shuffling(Problem[MechanismT]):
+    """Base of the problems of shuffled reports of one randomizer: an epsilon next to one that is attacked."""
+
+    optimal_within: ClassVar[float] = ATTACK_WITHIN
+    epsilon_name: ClassVar[str]
+    """The variable."""
 
     users: int = whole("Number of users who report, at least 2.", low=2, high=MOST)
     delta: float = checked(
         "From above 0 to below 1.",
-        lambda _, delta: delta_of(delta),
+        delta_of,
         limits={"exclusiveMinimum": 0, "exclusiveMaximum": 1},
         form="float",
     )
@@ -115,6 +106,37 @@ class Shuffling:
         default=1.0,
     )
 
+    @property
+    @abstractmethod
+    def setting(self) -> Setting:
+        """The honest users, their randomizer and delta."""
+
+    @abstractmethod
+    def attack(self) -> Attack:
+        """Return the epsilon next to the proven ones that attacks refute."""
+
+    @abstractmethod
+    def search(self, curve: Callable[[Setting], Curve]) -> float:
+        """Return the best epsilon at which a bound of delta is small enough."""
+
+    def objective(self, variables: Variables) -> float:
+        return float(variables[self.epsilon_name])
+
+    def outcome(
+        self, epsilon: float, grade: str, solver: str, attack: Attack | None = None, **notes: Any
+    ) -> Outcome:
+        """Return an epsilon with an attacked one as its bound; ``optimal`` where they nearly meet."""
+        bound, text = self.attack() if attack is None else attack
+        gap = epsilon - bound if self.sense == "min" else bound - epsilon
+        return Outcome(
+            status="optimal" if 0.0 <= gap <= ATTACK_WITHIN * epsilon else "feasible",
+            variables={self.epsilon_name: epsilon},
+            bound=bound if math.isfinite(bound) else None,
+            bound_source=f"an exact attack: {text}",
+            solver=solver,
+            notes={"grade": grade, **notes},
+        )
+
 
 BOUNDS: tuple[tuple[Callable[[Setting], str | None], Callable[[Setting], Curve]], ...] = (
     (lambda setting: None, blanket),
@@ -123,9 +145,6 @@ BOUNDS: tuple[tuple[Callable[[Setting], str | None], Callable[[Setting], Curve]]
     (why_not_exact, lambda setting: lambda epsilon: exact_delta(setting, epsilon)),
 )
 """Bounds of delta that are proven, the quickest first: why not, and the bound."""
-
-ATTACK_WITHIN = 0.01
-"""An epsilon is called optimal when an attack comes within this part of it."""
 
 
 def proven_delta(setting: Setting, epsilon: float) -> float:
@@ -171,7 +190,7 @@ def attack_certificate(solution: Solution[Any]) -> Certificate:
 
 
 @frozen_problem()
-class ShuffleAmplification(Shuffling, Problem[Mechanism]):
+class ShuffleAmplification(Shuffling[Mechanism]):
     r"""The smallest central epsilon that is proven for shuffled reports of a local randomizer.
 
     ::
@@ -201,7 +220,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "local_epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "central epsilon"
-    optimal_within: ClassVar[float] = ATTACK_WITHIN
+    epsilon_name: ClassVar[str] = "central_epsilon"
     trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "proven privacy of shuffled reports, next to what an attack achieves"
     compared_with: ClassVar[str] = "all central epsilons that this local randomizer can have"
@@ -227,10 +246,14 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         local = randomizer.epsilon if randomizer.kind == "channel" else self.local_epsilon
         return Setting(users, local, self.delta, randomizer)
 
-    @property
-    def case(self) -> TheoremSetting:
-        """Setting of the closed forms."""
-        return case_of(self.setting)
+    def attack(self) -> Attack:
+        return attacked_epsilon(self.setting)
+
+    def search(self, curve: Callable[[Setting], Curve]) -> float:
+        setting = self.setting
+        if setting.local_epsilon == 0.0:
+            return 0.0
+        return least_epsilon(curve(setting), setting.delta, setting.local_epsilon)
 
     def why_no_mechanism(self) -> str:
         """Return why the result is not a mechanism, and its use."""
@@ -238,9 +261,6 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
             "its result is the guarantee of shuffling a mechanism that users already run: build that one for "
             "shuffled reports with --shuffled, or a shuffle-local-budget model"
         )
-
-    def objective(self, variables: Variables) -> float:
-        return float(variables["central_epsilon"])
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by which part the delta of an attack exceeds delta; above 0 the epsilon is refuted."""
@@ -252,65 +272,23 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         return central_privacy(self.setting, self.objective(solution.variables)), attack_certificate(solution)
 
 
-def outcome(problem: ShuffleAmplification, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:
-    """Return a central epsilon with the attacked one as its bound; ``optimal`` where they nearly meet."""
-    bound, text = attacked_epsilon(problem.setting)
-    return settled(epsilon, bound, text, grade, solver, **notes)
-
-
-def settled(epsilon: float, bound: float, attack: str, grade: str, solver: str, **notes: Any) -> Outcome:
-    """Return a central epsilon with a lower bound that an attack shows."""
-    close = bound <= epsilon and epsilon - bound <= ATTACK_WITHIN * epsilon
-    return Outcome(
-        status="optimal" if close else "feasible",
-        variables={"central_epsilon": epsilon},
-        bound=bound,
-        bound_source=f"an exact attack: {attack}",
-        solver=solver,
-        notes={"grade": grade, **notes},
-    )
-
-
 def search_method(
+    problem: type[Shuffling[Any]],
     name: str,
     summary: str,
     grade: str,
     curve: Callable[[Setting], Curve],
-    why_not: Callable[[ShuffleAmplification], str | None],
+    why_not: Callable[[Any], str | None],
 ) -> Method:
-    """Return the method that searches the least epsilon of a proven bound of delta."""
+    """Return the method that searches the best epsilon of a proven bound of delta."""
 
-    def run(problem: ShuffleAmplification) -> Outcome:
-        setting = problem.setting
-        epsilon = 0.0
-        if setting.local_epsilon > 0.0:
-            epsilon = least_epsilon(curve(setting), setting.delta, setting.local_epsilon)
-        return outcome(problem, epsilon, grade, "bisection of a proven bound")
+    def run(instance: Shuffling[Any]) -> Outcome:
+        return instance.outcome(instance.search(curve), grade, "bisection of a proven bound")
 
-    run.__doc__ = f"Return the least central epsilon: {summary}."
-    return Method(name, ShuffleAmplification, "numeric", summary, run, why_not)
-
-
-def theorem_method(theorem: Theorem, summary: str) -> Method:
-    """Return the method that evaluates a theorem."""
-
-    def run(problem: ShuffleAmplification) -> Outcome:
-        central = theorem.central(problem.case, problem.local_epsilon)
-        assert not isinstance(central, str)  # why_not was asked
-        helps = central < problem.local_epsilon
-        result = outcome(problem, central, theorem.grade, "closed form", amplifies=helps)
-        return Outcome(
-            "feasible", result.variables, result.bound, result.bound_source, "closed form", "", result.notes
-        )
-
-    def why_not(problem: ShuffleAmplification) -> str | None:
-        if problem.local_epsilon == 0.0:
-            return "its range is local epsilon > 0"
-        central = theorem.central(problem.case, problem.local_epsilon)
-        return central if isinstance(central, str) else None
-
-    run.__doc__ = f"Return the central epsilon of {theorem.grade}."
-    return Method(theorem.name, ShuffleAmplification, theorem.kind, summary, run, why_not)
+    run.__doc__ = (
+        f"Return the {'least' if problem.sense == 'min' else 'largest'} {problem.value_name}: {summary}."
+    )
+    return Method(name, problem, "numeric", summary, run, why_not)
 
 
 def binary_central(problem: ShuffleAmplification) -> Outcome:
@@ -321,15 +299,14 @@ def binary_central(problem: ShuffleAmplification) -> Outcome:
         # Near the least and the largest local epsilons the blanket loses less than the ranges do.
         plain = least_epsilon(blanket(setting), setting.delta, setting.local_epsilon)
         epsilon = min(plain, binary(setting).least(setting.delta, plain))
-    return outcome(problem, epsilon, "proven here; rounding and omitted tails are added", "bisection")
+    return problem.outcome(epsilon, PROVEN_HERE, "bisection")
 
 
 def exact_central(problem: ShuffleAmplification) -> Outcome:
     """Return the least central epsilon that holds for all data, and one next to it that fails for some."""
     setting = problem.setting
     epsilon = exact_epsilon(setting)
-    bound, text = exact_attack(setting, epsilon)
-    return settled(epsilon, bound, text, "exact", "enumeration in rational arithmetic")
+    return problem.outcome(epsilon, "exact", BY_ENUMERATION, exact_attack(setting, epsilon))
 
 
 def why_no_blanket(problem: ShuffleAmplification) -> str | None:
@@ -345,25 +322,10 @@ METHODS = (
     Method("binary", ShuffleAmplification, "numeric",
            "all data of binary randomized response, in ranges of them, rounded up",
            binary_central, lambda problem: why_not_binary(problem.setting)),
-    search_method("blanket",
+    search_method(ShuffleAmplification, "blanket",
                   "privacy blanket in binomial sums, rounded up; for any randomizer that of its worst pair",
-                  "proven here; rounding and omitted tails are added", blanket, why_no_blanket),
-    search_method("convolution",
+                  PROVEN_HERE, blanket, why_no_blanket),
+    search_method(ShuffleAmplification, "convolution",
                   "privacy blanket of a finite channel by convolution of positive terms, rounded up",
-                  "Balle et al. (2019), lemma 5.3, evaluated here with all tails",
-                  lattice, lambda problem: why_no_lattice(problem.setting)),
-    search_method("clones", "numeric clones for any randomizer, rounded up",
-                  "Feldman, McMillan and Talwar (2021), theorem 3.2, evaluated here with all tails",
-                  clones, lambda problem: None),
-    theorem_method(theorems.THEOREM_4, "theorem 4 of the survey, for k-ary response"),
-    theorem_method(theorems.THEOREM_3, "theorem 3 of the survey, for binary randomized response"),
-    theorem_method(theorems.CLONES, "closed form of the clones, for any randomizer"),
-    theorem_method(theorems.RELAXED_3, "eq. (7) of the survey, a relaxation of theorem 3"),
-    theorem_method(theorems.THEOREM_1, "theorem 1 of the survey, for any randomizer and interaction"),
-    theorem_method(theorems.BENNETT, "privacy blanket with Bennett's inequality"),
-    theorem_method(theorems.HOEFFDING, "privacy blanket with Hoeffding's inequality"),
-    # These two are not proven here.
-    theorem_method(theorems.STRONGER_KARY,
-                   "closed form of the stronger clones for k-ary response, from the literature"),
-    theorem_method(theorems.STRONGER_CLONES, "closed form of the stronger clones, from the literature"),
+                  BY_CONVOLUTION, lattice, lambda problem: why_no_lattice(problem.setting)),
 )  # fmt: skip

@@ -1,19 +1,15 @@
-"""Candidates: one kind of protocol with one calibration, fitted to what a problem requires.
+"""The problems of choosing a protocol: what they have in common, and their methods.
 
-A kind has what its protocols need to know of users' values next to the guarantee: the steps of a sum, the
-categories of a histogram, the error of a test.
-
-The problems of choosing a protocol: what they have in common, and their methods.
-
-``Choosing`` has the guarantee and judges candidates. Further bases add limits of bits, a delta of 0 and a
-user's own epsilon (``Limited``, ``LocallyLimited``), and categories with their names (``Categorised``). The
-methods are the best protocol of all that fit, and each one by itself.
+A candidate is one kind of protocol with one calibration, fitted to what a problem requires. ``Choosing`` has
+the guarantee and judges candidates. Further bases add limits of bits, a delta of 0 and a user's own epsilon
+(``Limited``, ``LocallyLimited``), and categories with their names (``Categorised``). The methods are the best
+protocol of all that fit, and each one by itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -57,31 +53,21 @@ class ProtocolSetting:
         The most messages that a user may send.
     local_cap : float or None
         The largest epsilon of a user's own messages before they are shuffled.
-    size : int
-        Categories of a histogram, steps of a sum; 0 where there is none.
-    labels : tuple of str or None
-        Names of the categories.
+    setting : tuple of (str, value)
+        What the protocol has to know of users' values: the steps of a sum, the categories of a histogram and
+        their names, the chance of a wrong answer of a test.
     max_bits : int or None
         The most bits of all messages of a user.
     pure : bool
         Whether delta has to be proven to be 0.
-    error : float
-        The chance of a wrong answer of a test; 0 where nothing is tested.
     """
 
     promise: Promise
     max_messages: int | None = None
     local_cap: float | None = None
-    size: int = 0
-    labels: tuple[str, ...] | None = None
+    setting: tuple[tuple[str, Any], ...] = ()
     max_bits: int | None = None
     pure: bool = False
-    error: float = 0.0
-
-
-def _no_domain(case: ProtocolSetting) -> dict[str, Any]:
-    """Return the setting of a count: nothing."""
-    return {}
 
 
 @dataclass(frozen=True)
@@ -94,8 +80,6 @@ class Kind:
         The method's name: the protocol's, with ``-published`` for the constants of its paper.
     protocol : type
     summary : str
-    setting : callable
-        From a case to what the protocol has to know of people's values.
     local : bool
         Whether a user's messages are private by themselves.
     flexible : bool
@@ -107,7 +91,6 @@ class Kind:
     name: str
     protocol: type[Protocol]
     summary: str
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -117,34 +100,67 @@ class Kind:
         """Whether the noise is that of the paper's constants."""
         return self.name.endswith("-published")
 
-    def fitted(self, case: ProtocolSetting) -> Protocol:
-        """Return the protocol with its noise; raise OutOfReachError with the reason and the remedy."""
-        build = self.protocol.published if self.is_published else self.protocol.calibrated
-        allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
-        return build(case.promise, **self.setting(case), **allowed)
-
 
 def with_published(
-    name: str,
-    protocol: type[Protocol],
-    summary: str,
-    published: str,
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain,
-    **options: Any,
+    name: str, protocol: type[Protocol], summary: str, published: str, **options: Any
 ) -> tuple[Kind, Kind]:
     """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
     return (
-        Kind(name, protocol, summary, setting, **options),
-        Kind(f"{name}-published", protocol, published, setting, **options),
+        Kind(name, protocol, summary, **options),
+        Kind(f"{name}-published", protocol, published, **options),
     )
 
 
 @lru_cache(maxsize=256)
 def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
+    build = kind.protocol.published if kind.is_published else kind.protocol.calibrated
+    allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
     try:
-        return kind.fitted(case)
+        return build(case.promise, **dict(case.setting), **allowed)
     except (OutOfReachError, ParameterError) as error:  # what is too large to be proven
         return str(error)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A figure of a protocol, the most that a problem allows, and why a protocol beyond it does not fit."""
+
+    certified: str
+    figure: str
+    value: float
+    allowed: float | None
+    refusal: str
+
+    @property
+    def excess(self) -> float:
+        """By how much the figure exceeds what is allowed."""
+        return 0.0 if self.allowed is None else max(0.0, self.value - self.allowed)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the certificate of a limit that is asked for."""
+        if self.allowed is None:
+            return ()
+        figures = {self.figure: self.value, **({"allowed": self.allowed} if self.allowed else {})}
+        exact = self.figure != "least_delta"
+        return (Certificate(self.certified, self.excess == 0.0, exact, figures),)
+
+
+def protocol_limits(protocol: Protocol, case: ProtocolSetting) -> tuple[Limit, ...]:
+    """Return the limits of messages and bits, a delta that must be 0 and the local epsilon."""
+    most, bits, sends = (
+        protocol.most_messages,
+        most_bits(protocol),
+        "it sends up to {} {} a user; allow as many",
+    )
+    delta, local = protocol.least_delta, protocol.local_epsilon
+    too_local = f"its local epsilon is {local:.4g}; allow as much"
+    return (
+        Limit("messages", "messages", most, case.max_messages, sends.format(most, "messages")),
+        Limit("bits", "bits", bits, case.max_bits, sends.format(bits, "bits")),
+        Limit("purity", "least_delta", delta, 0.0 if case.pure else None,
+              f"delta is not 0 but {delta:.3g}; omit pure"),
+        Limit("local_privacy", "local_epsilon", local, case.local_cap, too_local),
+    )  # fmt: skip
 
 
 def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
@@ -154,15 +170,12 @@ def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     protocol = _within_bits(kind, case)
     if not isinstance(protocol, Protocol):
         return protocol
-    if case.pure and protocol.least_delta > 0.0:
-        return f"delta is not 0 but {protocol.least_delta:.3g}; omit pure"
+    messages, _, pure, local = protocol_limits(protocol, case)
+    if pure.excess > 0.0:
+        return pure.refusal
     if protocol.least_delta > case.promise.delta:
         return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
-    if case.max_messages is not None and protocol.most_messages > case.max_messages:
-        return f"it sends up to {protocol.most_messages} messages a user; allow as many"
-    if case.local_cap is not None and protocol.local_epsilon > case.local_cap:
-        return f"its local epsilon is {protocol.local_epsilon:.4g}; allow as much"
-    return protocol
+    return next((limit.refusal for limit in (messages, local) if limit.excess > 0.0), protocol)
 
 
 def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
@@ -195,21 +208,6 @@ def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
 def most_bits(protocol: Protocol) -> int:
     """Return the most bits of all messages of a user."""
     return protocol.most_messages * protocol.message_bits
-
-
-def steps(case: ProtocolSetting) -> dict[str, Any]:
-    """Return the parameters of a sum: its steps, or 0."""
-    return {"precision": case.size}
-
-
-def domain(case: ProtocolSetting) -> dict[str, Any]:
-    """Return the parameters of a histogram."""
-    return {"categories": case.size, "labels": case.labels}
-
-
-def tested_domain(case: ProtocolSetting) -> dict[str, Any]:
-    """Return the parameters of a test of uniformity."""
-    return {**domain(case), "error": case.error}
 
 
 def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
@@ -266,7 +264,7 @@ class Choosing(Problem[Protocol]):
     @property
     def case(self) -> ProtocolSetting:
         """Requirements that protocols must fit."""
-        return ProtocolSetting(self.promise, self.max_messages)
+        return ProtocolSetting(self.promise, self.max_messages, setting=tuple(self.setting.items()))
 
     @property
     def public_parameters(self) -> dict[str, Any]:
@@ -304,7 +302,6 @@ class Choosing(Problem[Protocol]):
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
     def mechanism(self, solution: Solution[Any]) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
         return self.built(solution.variables).require()
 
     @property
@@ -331,39 +328,24 @@ class Choosing(Problem[Protocol]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return the root mean squared error of the protocol that the variables describe."""
         return self.error_of(self.built(variables))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by how much messages, bits, local epsilon and a delta that must be 0 exceed their limits."""
-        protocol, case = self.built(variables), self.case
-        messages = 0.0 if case.max_messages is None else max(0.0, protocol.most_messages - case.max_messages)
-        local = 0.0
-        if case.local_cap is not None:
-            local = max(0.0, protocol.local_epsilon - case.local_cap)
-        bits = 0.0 if case.max_bits is None else max(0.0, most_bits(protocol) - case.max_bits)
-        delta = protocol.least_delta if case.pure else 0.0
-        return {"messages": messages, "bits": bits, "local_epsilon": local, "delta": delta}
+        messages, bits, delta, local = protocol_limits(self.built(variables), self.case)
+        return {
+            "messages": messages.excess,
+            "bits": bits.excess,
+            "local_epsilon": local.excess,
+            "delta": delta.excess,
+        }
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
-        protocol, case = self.built(solution.variables), self.case
-        certificates: list[Certificate] = list(protocol.certificates())
-        figures: dict[str, Any]
-        if case.max_messages is not None:
-            most = protocol.most_messages
-            figures = {"messages": most, "allowed": case.max_messages}
-            certificates.append(Certificate("messages", most <= case.max_messages, True, figures))
-        if case.max_bits is not None:
-            figures = {"bits": most_bits(protocol), "allowed": case.max_bits}
-            certificates.append(Certificate("bits", most_bits(protocol) <= case.max_bits, True, figures))
-        if case.pure:
-            figures = {"least_delta": protocol.least_delta}
-            certificates.append(Certificate("purity", protocol.least_delta == 0.0, False, figures))
-        if case.local_cap is not None:
-            local = protocol.local_epsilon
-            figures = {"local_epsilon": local, "allowed": case.local_cap}
-            certificates.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
+        protocol = self.built(solution.variables)
+        certificates = list(protocol.certificates())
+        for limit in protocol_limits(protocol, self.case):
+            certificates += limit.certificates()
         if solution.status != "optimal":
             return tuple(certificates)
         best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
@@ -462,13 +444,7 @@ class Categorised(Choosing):
     )
 
     @property
-    def case(self) -> ProtocolSetting:
-        names = None if self.labels is None else tuple(self.labels)
-        return replace(super().case, size=self.categories, labels=names)
-
-    @property
     def setting(self) -> dict[str, Any]:
-        """Return the categories and their names."""
         return {"categories": self.categories, "labels": self.labels}
 
 

@@ -14,7 +14,7 @@ unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import NormalDist
@@ -310,7 +310,7 @@ class CountLimits(Limits):
 class SingleLimits(Limits):
     """The limits of one count instead of an array of one."""
 
-    limits: CountLimits
+    limits: CountLimits | NoiseLimits
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the ends from the estimate."""
@@ -323,26 +323,98 @@ class SingleLimits(Limits):
         return reached
 
 
-def two_kinds(
-    reports: int, own: Any, other: Any, more: tuple[Group, ...] = ()
-) -> Callable[[int], tuple[Group, ...]]:
-    """Return the distribution of how many reports support a category that c users hold.
+def two_kinds(reports: float, own: Any, other: Any, fakes: float = 0, fit: Any = 0) -> TwoKinds:
+    """Return how many reports support a category, when each supports it or does not.
 
     Parameters
     ----------
-    reports : int
+    reports : number
         Of all kinds, at least as many as the largest c.
     own, other : number
         The chances of support by those who hold it, and by all others.
-    more : tuple of Group
-        Reports of nobody.
+    fakes, fit : number
+        Reports of nobody, and the chance that one of them supports it.
     """
-    held, free = Group.bits(0, own).chances, Group.bits(0, other).chances
+    return TwoKinds(reports, (1 - own, own), (1 - other, other), fakes, fit)
 
-    def law(count: int) -> tuple[Group, ...]:
-        return Group(count, held), Group(reports - count, free), *more
 
-    return law
+@dataclass(frozen=True, eq=False)
+class TwoKinds:
+    """Reports of those who hold a value, of all others, and of nobody: decoded linearly.
+
+    Called with a count c it returns the groups of reports that make up the sum T when c users hold the value.
+
+    Attributes
+    ----------
+    reports : number
+        Of users, at least as many as the largest c.
+    own, other : sequence of numbers
+        The chances that a report of who holds the value, or of another user, adds 0, 1, 2, ...
+    fakes, fit : number
+        Reports of nobody, and the chance that one of them adds 1.
+
+    Examples
+    --------
+    >>> bits = two_kinds(100, 0.75, 0.25)
+    >>> bits.value(np.array([25, 75])), bits.variance(np.zeros(1))
+    (array([  0., 100.]), array([75.]))
+    """
+
+    reports: float
+    own: Sequence[Any]
+    other: Sequence[Any]
+    fakes: float = 0
+    fit: Any = 0
+
+    def __call__(self, count: int) -> tuple[Group, ...]:
+        """Return the groups of reports when this many users hold the value."""
+        held, free = self._chances
+        more = (Group.bits(int(self.fakes), self.fit),) if self.fakes else ()
+        return Group(count, held), Group(int(self.reports) - count, free), *more
+
+    @cached_property
+    def _chances(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return tuple(map(float, self.own)), tuple(map(float, self.other))
+
+    @cached_property
+    def _moments(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """Mean and variance of a report of either kind, as exact as the chances."""
+        return _moments(self.own), _moments(self.other)
+
+    @property
+    def gain(self) -> float:
+        """By how much more a report adds on average when its user holds the value."""
+        (own, _), (other, _) = self._moments
+        return float(own - other)
+
+    @property
+    def centre(self) -> float:
+        """The expected sum when nobody holds the value."""
+        return float(self.reports * self._moments[1][0] + self.fakes * self.fit)
+
+    def value(self, sums: NDArray[np.int64]) -> Array:
+        """Return the unbiased counts."""
+        return np.asarray((sums - self.centre) / self.gain, dtype=np.float64)
+
+    def variance(self, count: Array) -> Array:
+        """Return the variance of the unbiased counts of values that ``count`` users hold."""
+        (_, own), (_, other) = self._moments
+        fit = float(self.fit)
+        total = count * float(own) + (self.reports - count) * float(other) + self.fakes * fit * (1.0 - fit)
+        result: Array = total / self.gain**2
+        return result
+
+    def limits(self, sums: NDArray[np.int64], value: Array, most: int) -> CountLimits | NoiseLimits:
+        """Return the exact limits of counts up to ``most``; of the noise where own reports are sure."""
+        if self._chances == ((0.0, 1.0), (1.0, 0.0)):
+            noise = Sum((Group.bits(int(self.fakes), self.fit),))
+            return NoiseLimits(noise, np.full(len(value), self.centre))
+        return CountLimits(sums, value, most, self)
+
+
+def _moments(chances: Sequence[Any]) -> tuple[Any, Any]:
+    mean = sum(number * chance for number, chance in enumerate(chances))
+    return mean, sum(number * number * chance for number, chance in enumerate(chances)) - mean**2
 
 
 def _first(holds: Callable[[int], bool], guess: int, most: int) -> int:

@@ -13,33 +13,6 @@ from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem, real, whole
 from mechdesign.core.solution import Solution
-from mechdesign.families.shuffle import (
-    AUT,
-    MURS,
-    PRHR,
-    PUCM,
-    PUT,
-    SOLH,
-    Cnt2M,
-    CntBN,
-    CntPURE,
-    CntRR,
-    CntSGM,
-    DistinctParity,
-    HistDump,
-    HistFlip,
-    HistKR,
-    HistMM,
-    HistRR,
-    Protocol,
-    RangeTree,
-    RSumDSG,
-    RSumKR,
-    RSumPURE,
-    RSumRM,
-    RSumRR,
-    UniformityDump,
-)
 from mechdesign.families.shuffle.choosing import (
     FOR_PURE,
     Categorised,
@@ -47,17 +20,22 @@ from mechdesign.families.shuffle.choosing import (
     Limited,
     LocallyLimited,
     ProtocolSetting,
-    domain,
     protocol_field,
     protocol_methods,
-    steps,
-    tested_domain,
     with_published,
 )
-from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
-from mechdesign.families.shuffle.sketch import MOST_SEED
+from mechdesign.families.shuffle.digits import RSumPURE, RSumRM
+from mechdesign.families.shuffle.dummies import CntBN, HistDump
+from mechdesign.families.shuffle.flips import CntRR, HistFlip, HistRR, RSumRR
+from mechdesign.families.shuffle.presence import Cnt2M, HistMM
+from mechdesign.families.shuffle.protocol import Protocol
+from mechdesign.families.shuffle.pure import CntPURE
+from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES, RangeTree
+from mechdesign.families.shuffle.responses import MURS, SOLH, HistKR, RSumKR
+from mechdesign.families.shuffle.secure import CntSGM, DistinctParity, RSumDSG
+from mechdesign.families.shuffle.sketch import MOST_SEED, PRHR, PUCM
 from mechdesign.families.shuffle.tasks import MOST_STEPS, CountProtocol
-from mechdesign.families.shuffle.uniformity_tests import ERROR, LEAST_ERROR
+from mechdesign.families.shuffle.uniformity_tests import AUT, ERROR, LEAST_ERROR, PUT, UniformityDump
 
 COUNT_KINDS = (
     *with_published("cnt-rr", CntRR, "randomized response: one bit a user",
@@ -67,8 +45,8 @@ COUNT_KINDS = (
     *with_published("cnt-bn", CntBN, "true bits among fair coins",
                     "true bits among fair coins with the paper's constants", flexible=True),
     Kind("cnt-sgm", CntSGM, "discrete Laplace noise in a secure sum by split-mix", flexible=True),
-    Kind("cnt-pure", CntPURE, "bits with rare noise about the middle: delta is 0", local=True, flexible=True,
-         by_name=FOR_PURE),
+    Kind("cnt-pure", CntPURE, "bits with rare noise about the middle: delta is 0", local=True,
+         flexible=True, by_name=FOR_PURE),
 )  # fmt: skip
 
 
@@ -117,28 +95,25 @@ class ShuffleCounting(LocallyLimited):
     )
 
     def error_of(self, protocol: Protocol) -> float:
-        """Return the worst error over all data, or the error with ``ones`` ones."""
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.rmse
         return protocol.rmse_at(self.ones)
 
     def messages_of(self, protocol: Protocol) -> float:
-        """Return the expected messages of a user: the most over all data, or with ``ones`` ones."""
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.mean_messages
         return protocol.messages_at(self.ones)
 
 
 SUM_KINDS = (
-    Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", steps, local=True),
-    Kind("rsum-kr-published", RSumKR, "k-ary randomized response with the paper's constants", steps),
-    Kind("rsum-rm", RSumRM, "two or more digits, each a k-ary randomized response", steps, flexible=True),
-    Kind("rsum-rm-published", RSumRM, "three digits with the paper's constants", steps),
+    Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", local=True),
+    Kind("rsum-kr-published", RSumKR, "k-ary randomized response with the paper's constants"),
+    Kind("rsum-rm", RSumRM, "two or more digits, each a k-ary randomized response", flexible=True),
+    Kind("rsum-rm-published", RSumRM, "three digits with the paper's constants"),
     *with_published("rsum-rr", RSumRR, "unary bits, each a randomized response",
-                    "unary bits with the paper's constants", steps, flexible=True),
-    Kind("rsum-dsg", RSumDSG, "discrete Laplace noise in a secure sum by split-mix", steps,
-         flexible=True),
-    Kind("rsum-pure", RSumPURE, "binary digits with rare noise: delta is 0", steps, flexible=True,
+                    "unary bits with the paper's constants", flexible=True),
+    Kind("rsum-dsg", RSumDSG, "discrete Laplace noise in a secure sum by split-mix", flexible=True),
+    Kind("rsum-pure", RSumPURE, "binary digits with rare noise: delta is 0", flexible=True,
          by_name=FOR_PURE),
 )  # fmt: skip
 
@@ -186,32 +161,31 @@ class ShuffleSum(Limited):
 
     @property
     def case(self) -> ProtocolSetting:
-        return replace(super().case, size=self.precision or 0)
+        return replace(super().case, setting=(("precision", self.precision or 0),))
 
 
 FAKES = "its shufflers have to add messages, not only to mix"
 
 HISTOGRAM_KINDS = (
     *with_published("hist-kr", HistKR, "k-ary randomized response: one category a user",
-                    "k-ary randomized response with the paper's constants", domain, local=True),
+                    "k-ary randomized response with the paper's constants", local=True),
     *with_published("solh", SOLH, "a separate hash function per user and a response on its buckets",
-                    "hashing with the paper's constants", domain, local=True),
+                    "hashing with the paper's constants", local=True),
     *with_published("murs", MURS, "hashing, and one fake message of the shufflers for 100 users",
-                    "hashing and fake messages with the paper's constant", domain, local=True,
-                    by_name=FAKES),
+                    "hashing and fake messages with the paper's constant", local=True, by_name=FAKES),
     *with_published("hist-dump", HistDump, "true categories among uniform dummies",
-                    "true categories among dummies with the paper's constants", domain, flexible=True),
+                    "true categories among dummies with the paper's constants", flexible=True),
     *with_published("hist-mm", HistMM, "presence in every category, small counts taken for 0",
-                    "presence in every category with the paper's constants", domain),
+                    "presence in every category with the paper's constants"),
     *with_published("hist-rr", HistRR,
                     "attribute fragments: a flipped bit for each category, each shuffled by itself",
-                    "attribute fragments with the constants of cnt-rr for half of epsilon", domain),
+                    "attribute fragments with the constants of cnt-rr for half of epsilon"),
     *with_published("hist-flip", HistFlip, "flipped indicator vectors, the user's and fakes",
-                    "flipped indicator vectors with the paper's constants", domain, flexible=True),
+                    "flipped indicator vectors with the paper's constants", flexible=True),
     *with_published("prhr", PRHR, "entries of Hadamard codewords among random ones",
-                    "entries of Hadamard codewords with the paper's constants", domain, flexible=True),
+                    "entries of Hadamard codewords with the paper's constants", flexible=True),
     *with_published("pucm", PUCM, "buckets of public hash functions, the least one counts",
-                    "buckets of public hash functions with the paper's constants", domain, flexible=True),
+                    "buckets of public hash functions with the paper's constants", flexible=True),
 )  # fmt: skip
 
 
@@ -265,19 +239,12 @@ class ShuffleHistogram(Categorised, LocallyLimited):
 
     @property
     def public_parameters(self) -> dict[str, Any]:
-        """The seed, where it was given."""
         return {} if self.seed is None else {"seed": self.seed}
 
 
 RANGE_KINDS = (
-    Kind(
-        "range-tree",
-        RangeTree,
-        "the nodes of a binary tree, one of each level",
-        domain,
-        flexible=True,
-    ),
-)
+    Kind("range-tree", RangeTree, "the nodes of a binary tree, one of each level", flexible=True),
+)  # fmt: skip
 
 
 @frozen_problem()
@@ -318,14 +285,9 @@ class ShuffleRange(Categorised):
 
 
 DISTINCT_KINDS = (
-    Kind(
-        "distinct-parity",
-        DistinctParity,
-        "noisy parities, a bit of every user for every category",
-        domain,
-        flexible=True,
-    ),
-)
+    Kind("distinct-parity", DistinctParity, "noisy parities, a bit of every user for every category",
+         flexible=True),
+)  # fmt: skip
 
 
 @frozen_problem()
@@ -363,29 +325,17 @@ class ShuffleDistinct(Categorised):
     protocol: str = protocol_field('``"best"`` or ``"distinct-parity"``.', DISTINCT_KINDS)
 
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
-        """Return the error as a part of all categories."""
         return solution.value / self.categories, "root mean squared error", "share of the categories"
 
 
 MANY = "a user sends messages for every category, for next to no gain"
 
 UNIFORMITY_KINDS = (
-    Kind(
-        "uniformity-dump",
-        UniformityDump,
-        "collisions among true categories and uniform dummies",
-        tested_domain,
-        flexible=True,
-    ),
-    Kind("aut", AUT, "a bit for each category, among fair coins", tested_domain, flexible=True, by_name=MANY),
-    Kind(
-        "put",
-        PUT,
-        "a bit for each category with discrete Laplace noise, in shares",
-        tested_domain,
-        by_name=MANY,
-    ),
-)
+    Kind("uniformity-dump", UniformityDump, "collisions among true categories and uniform dummies",
+         flexible=True),
+    Kind("aut", AUT, "a bit for each category, among fair coins", flexible=True, by_name=MANY),
+    Kind("put", PUT, "a bit for each category with discrete Laplace noise, in shares", by_name=MANY),
+)  # fmt: skip
 
 
 @frozen_problem()
@@ -439,16 +389,10 @@ class ShuffleUniformity(Categorised):
     )
 
     @property
-    def case(self) -> ProtocolSetting:
-        return replace(super().case, error=self.error)
-
-    @property
     def setting(self) -> dict[str, Any]:
-        """Return the categories, their names, and the probability of a wrong answer."""
         return {**super().setting, "error": self.error}
 
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
-        """Return the least distance from uniform, in total variation, that is surely found."""
         return solution.value, "distance from uniform that is surely found", "total variation"
 
 

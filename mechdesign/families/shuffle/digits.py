@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
-from mechdesign.collect.frequency_limits import Cumulants, WorstLimits, response_cumulants
-from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
-from mechdesign.core.text import counted
+from mechdesign.collect.frequency_limits import response_cumulants
+from mechdesign.core.errors import CertificateError, ParameterError, RowError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
@@ -25,8 +24,10 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
+    Digit,
     Messages,
     Noise,
+    chance,
     checked_weight,
     levels_part,
     listed_wholes,
@@ -34,7 +35,7 @@ from mechdesign.families.shuffle.noise import (
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within
 from mechdesign.families.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance
-from mechdesign.families.shuffle.tasks import Array, SumProtocol, TotalEstimate
+from mechdesign.families.shuffle.tasks import Array, SumProtocol
 
 PARTS = 64
 """Epsilon is split into parts of this many."""
@@ -113,32 +114,6 @@ class DigitResponses(Noise):
         ]
         return cls(promise, math.prod(levels) + 1, levels, others, parts)
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return three levels with the paper's constants, a third of epsilon and delta each.
-
-        With m levels level j has min(ceil(a^(3^j)), most) values, a = ((3^m - 1) n epsilon^2 / m^3)^b with
-        b = 3^(-m - 1), and each other one has the chance max(14 ln(2 m/delta) / e^2, 27 / e) / (n - 1), e =
-        epsilon/m.
-        """
-        m = 3
-        if size:
-            raise OutOfReachError("its levels follow from its constants", remedy="omit the precision")
-        if allowed.max_messages is not None and allowed.max_messages < m:
-            raise OutOfReachError(f"it needs {m} messages per user", remedy="allow as many")
-        n, each = promise.honest_users, promise.epsilon / m
-        chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
-        base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
-        most = math.floor(1.0 / chance) - 1
-        if most < 2:
-            raise OutOfReachError(
-                f"its theorem requires more than {n} honest users", remedy="give more users"
-            )
-        levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
-        others = [math.ceil(chance * TOTAL)] * m
-        parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
-        return cls(promise, math.prod(levels) + 1, levels, others, parts)
-
     @property
     def sizes(self) -> list[int]:
         """Number of values of each digit."""
@@ -172,12 +147,24 @@ class DigitResponses(Noise):
         return math.sqrt(self.promise.users * (last + sum(rest))) / (self.size - 1)
 
     @property
+    def sum_digits(self) -> Sequence[Digit]:
+        return [
+            Digit(
+                1,
+                chance(weight) * size * (size - 1) / 2,
+                1 - size * chance(weight),
+                scale,
+                response_cumulants(self.promise.users, size, weight / TOTAL),
+            )
+            for size, weight, scale in zip(self.sizes, self.others, self.scales, strict=True)
+        ]
+
+    @property
     def most_messages(self) -> int:
         return len(self.levels)
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """The levels, and the values of the longest digit."""
         return len(self.levels), max(self.sizes)
 
     def encode_steps(self, whole: NDArray[np.int64], up: NDArray[np.bool_], source: BitSource) -> Messages:
@@ -204,18 +191,7 @@ class DigitResponses(Noise):
 class RSumRM(SumProtocol):
     """Every user sends one message a digit: the level, and a randomized response to the digit.
 
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    precision : int
-        The product of the levels.
-    levels : sequence of int
-        How many values a digit has, the coarsest first, each at least 2; the last one may have one more.
-    others : sequence of int
-        The weight of each other value of the digit, one a level.
-    parts : sequence of int
-        How many sixty-fourths of epsilon each level has, 64 in all.
+    It rounds by itself, as 1 has the largest digits and one step more, and counts each level.
 
     Notes
     -----
@@ -230,27 +206,10 @@ class RSumRM(SumProtocol):
 
     type: ClassVar[str] = "rsum-rm"
     _message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
+    _digit_names: ClassVar[tuple[str, str]] = ("level", "digit")
     noise: DigitResponses
     _hiding = DigitResponses
     _halves: ClassVar[bool] = True
-
-    @classmethod
-    def calibrated(
-        cls,
-        promise: Promise,
-        precision: int = 0,
-        max_messages: int | None = None,
-        local_cap: float | None = None,
-        digits: int = 0,
-    ) -> Self:
-        """Return the protocol with about the best levels; ``digits`` sets their number unless it is 0."""
-        noise = DigitResponses.fitting(promise, precision, Allowed(max_messages), digits)
-        return cls._of(noise, "exact")._keeping(Allowed(max_messages, local_cap))
-
-    @property
-    def rmse(self) -> float:
-        """The root of users times the largest variance of one user's number, over all digits."""
-        return self.noise.rmse
 
     def _encode_piece(self, values: Array, source: BitSource) -> Messages:
         scaled = values * self.precision
@@ -259,13 +218,7 @@ class RSumRM(SumProtocol):
         return self.noise.encode_steps(whole.astype(np.int64), up, source)
 
     @property
-    def _tally_size(self) -> int:
-        """The sum of the digits and the number of messages of each level."""
-        return 2 * len(self.noise.levels)
-
-    @property
     def _most_added(self) -> int:
-        """The largest digit of all levels."""
         return max(self.noise.sizes) - 1
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
@@ -283,28 +236,6 @@ class RSumRM(SumProtocol):
         counts = np.bincount(messages[:, 0], minlength=len(self.noise.levels))
         sums = [int(messages[messages[:, 0] == level, 1].sum()) for level in range(len(self.noise.levels))]
         return np.concatenate([np.array(sums, dtype=np.int64), counts.astype(np.int64)])
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased sum; refuse levels that not every user has answered."""
-        users, count, value = self.promise.users, len(self.noise.levels), Fraction(0)
-        parts: list[tuple[Cumulants, float]] = []
-        for level, (size, weight, scale) in enumerate(
-            zip(self.noise.sizes, self.noise.others, self.noise.scales, strict=True)
-        ):
-            digits = int(sums[count + level])
-            if digits != users:
-                raise DataError(
-                    "messages",
-                    f"level {level} has {counted(digits, 'digit')}, and {users} users send one each",
-                    "give those of all users",
-                )
-            other = Fraction(weight, TOTAL)
-            offset = users * other * size * (size - 1) / 2
-            factor = scale / (1 - size * other)
-            value += (int(sums[level]) - offset) * factor
-            parts.append((response_cumulants(users, size, float(other)), float(factor / self.precision)))
-        limits = WorstLimits.of(parts, users, self.precision)
-        return self.total(float(value / self.precision), messages, limits)
 
 
 def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
@@ -465,9 +396,20 @@ class PureDigits(Noise):
     proof = "composition of the digits, each by the largest ratio of the distribution of its sum"
 
     @property
-    def variance(self) -> float:
-        """Of the unbiased sum of steps: the same for all data."""
-        return sum((digit.deviation * 2.0**place) ** 2 for place, digit in enumerate(self.digits))
+    def sum_digits(self) -> Sequence[Digit]:
+        return [
+            Digit(noise.length, noise.moments[0], noise.moments[2], 1 << place, noise.noise_cumulants)
+            for place, noise in enumerate(self.digits)
+        ]
+
+    @property
+    def rmse(self) -> float:
+        """The digits' noise, the same for all data, and rounding halfway between two steps."""
+        worth = sum(
+            float(noise.moments[1]) * (2.0**place / float(noise.moments[2])) ** 2
+            for place, noise in enumerate(self.digits)
+        )
+        return math.sqrt(self.promise.users * (worth + 0.25)) / (self.size - 1)
 
     @property
     def most_messages(self) -> int:
@@ -490,17 +432,7 @@ class PureDigits(Noise):
 class RSumPURE(PureProtocol, SumProtocol):
     """Every user sends the binary digits of the number of steps, each by :class:`CntPURE`, with its place.
 
-    Parameters
-    ----------
-    promise : Promise
-        Kept with delta 0.
-    calibration : {"exact"}
-    precision : int
-        2**J - 1 for J digits, J from 1 to 8.
-    lengths, noises, ratios : sequence of int
-        Of each digit's :class:`CntPURE`, the lowest digit first.
-    parts : sequence of int
-        How many sixty-fourths of epsilon each digit has, 64 in all at most.
+    The bits of each place are counted.
 
     Notes
     -----
@@ -521,40 +453,12 @@ class RSumPURE(PureProtocol, SumProtocol):
 
     @property
     def _pure_figures(self) -> dict[str, Any]:
-        """Epsilon, and how many digits share it."""
         return {**super()._pure_figures, "digits": len(self.noise.digits)}
-
-    @property
-    def rmse(self) -> float:
-        """The worst over all data: the digits' noise, and rounding halfway between two steps."""
-        return math.sqrt(self.noise.variance + self.promise.users / 4.0) / self.precision
-
-    @property
-    def _tally_size(self) -> int:
-        return 2 * len(self.noise.digits)
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of bits of each digit that are 1, then the number of bits."""
         counts = np.bincount(messages[:, 0], minlength=2 * len(self.noise.digits)).reshape(-1, 2)
         return np.concatenate([counts[:, 1], counts.sum(axis=1)]).astype(np.int64)
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased sum; refuse digits that not every user has sent."""
-        users, count, value = self.promise.users, len(self.noise.digits), Fraction(0)
-        parts: list[tuple[Cumulants, float]] = []
-        for place, digit in enumerate(self.noise.digits):
-            ones = int(sums[count + place])
-            if ones != users * digit.length:
-                raise DataError(
-                    "messages",
-                    f"digit {place} has {ones} bits, and {users} users send {digit.length} each",
-                    "give those of all users",
-                )
-            mean, _, gain = digit.moments
-            value += (int(sums[place]) - users * mean) / gain * (1 << place)
-            parts.append((digit.noise_cumulants, float((1 << place) / gain) / self.precision))
-        limits = WorstLimits.of(parts, users, self.precision)
-        return self.total(float(value / self.precision), messages, limits)
 
 
 def digits_of(precision: int) -> int:

@@ -5,7 +5,6 @@ Rows of counters: an own message in each row, among uniform dummies of some user
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property, partial
@@ -22,7 +21,7 @@ from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
+from mechdesign.families.shuffle.count_limits import Group, TwoKinds, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack, rows_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
@@ -34,13 +33,10 @@ from mechdesign.families.shuffle.noise import (
     fewest_dummies,
     too_few,
 )
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.tasks import (
-    Array,
     CountProtocol,
-    HistogramEstimate,
     HistogramProtocol,
-    TotalEstimate,
 )
 
 MOST_TRIALS = 1 << 12
@@ -52,7 +48,10 @@ MOST_COINS = 1 << 10
 
 @frozen_value()
 class Dummies(Noise):
-    """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
+    """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62.
+
+    Of trials there are 1 unless users are too few, and at most ``limit``; dummy is from 1 to 2**62.
+    """
 
     trials: int = value_field(plain_int)
     dummy: int = dependent_field(lambda noise, name, value: plain_int(noise.weight_name, value))
@@ -75,16 +74,6 @@ class Dummies(Noise):
             too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
         return fewest
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return 14 d ln(2/delta) / epsilon^2 + 1 dummies in all, those of the paper."""
-        if promise.epsilon > 1.0:
-            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
-        total = 14.0 * size * math.log(2.0 / promise.delta) / promise.epsilon**2 + 1.0
-        trials = math.ceil(total / promise.honest_users)
-        require_trials(trials, allowed, cls.limit)
-        return cls(promise, size, trials, TOTAL)
-
     @property
     def chance(self) -> Fraction:
         """The probability that a trial adds a dummy."""
@@ -102,16 +91,8 @@ class Dummies(Noise):
 
     proof = "one message among the honest users' dummies for either category"
 
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the dummies of a value: the same for all data."""
-        return math.sqrt(self.variance)
-
-    @property
-    def variance(self) -> float:
-        """The variance of the dummies of a value."""
-        share = 1.0 / self.size
-        return self.promise.users * self.trials * float(self.chance) * share * (1.0 - share)
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, 1, 0, dummies, Fraction(1, self.size))
 
     @property
     def least_messages(self) -> int:
@@ -119,7 +100,6 @@ class Dummies(Noise):
 
     @property
     def most_messages(self) -> int:
-        """The true value and all dummies."""
         return 1 + self.trials
 
     @property
@@ -145,22 +125,7 @@ class Coins(Dummies):
     weight_name: ClassVar[str] = "coin"
     proof = "one bit among a binomial number of fair coins; the others' bits may be known"
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the coins of the survey's theorem 6 for half of delta.
-
-        The other half is the chance that too few coins are added: Chernoff's bound says how many it takes.
-        """
-        exponential = math.exp(promise.epsilon)
-        needed = 20.0 * ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
-        slack = math.log(2.0 / promise.delta)
-        mean = needed + slack + math.sqrt(slack * slack + 2.0 * slack * needed)
-        trials = math.ceil(mean / promise.honest_users)
-        require_trials(trials, allowed, cls.limit)
-        return cls(promise, size, trials, math.ceil(mean / (trials * promise.honest_users) * TOTAL))
-
     def parameters(self) -> dict[str, Any]:
-        """Return the number of trials and the weight of a coin."""
         return {"trials": self.trials, "coin": self.dummy}
 
     def client_parts(self) -> list[Steps]:
@@ -172,15 +137,6 @@ class Coins(Dummies):
 
 class CntBN(CountProtocol):
     """Every user sends the true bit, and ``trials`` times a fair coin with the probability coin / 2**62.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    trials : int
-        1 unless there are too few users; at most 1024.
-    coin : int
-        A weight from 1 to 2**62.
 
     Notes
     -----
@@ -202,18 +158,6 @@ class CntBN(CountProtocol):
     def __init__(self, promise: Promise, calibration: str, trials: int, coin: int) -> None:
         super().__init__(promise, calibration, trials, coin)
 
-    @property
-    def rmse(self) -> float:
-        """Half the root of the expected number of coins: unbiased, and the same for all data."""
-        return self.noise.deviation
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the count: the ones less half the coins, with exact limits for that many coins."""
-        coins = messages - self.promise.users
-        limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
-        notes = self._message_notes(messages)
-        return self.total(int(sums[0]) - coins / 2.0, messages, limits, math.sqrt(coins) / 2.0, notes)
-
 
 class HistDump(HistogramProtocol):
     """Every user sends the true category, and ``trials`` times a uniform one with the chance dummy / 2**62.
@@ -234,28 +178,6 @@ class HistDump(HistogramProtocol):
     type: ClassVar[str] = "hist-dump"
     noise: Dummies
     _hiding = Dummies
-
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of the dummies of a category, whoever holds it."""
-        return np.full(len(count), self.noise.variance)
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the counts less the expected dummies, given how many dummies there are in all."""
-        size, dummies = self.labels.size, messages - self.promise.users
-        share = 1.0 / size
-        errors = np.full(size, math.sqrt(dummies * share * (1.0 - share)))
-        noise = Sum((Group.bits(dummies, Fraction(1, size)),))
-        limits = NoiseLimits(noise, np.full(size, dummies * share))
-        return self.counts(sums - dummies * share, messages, limits, errors, self._message_notes(messages))
-
-
-def require_trials(trials: int, allowed: Allowed, limit: int) -> None:
-    """Raise OutOfReachError when a theorem wants more dummies of a user than are allowed."""
-    most = limit if allowed.max_messages is None else min(limit, allowed.max_messages - 1)
-    if trials > most:
-        raise OutOfReachError(
-            f"its theorem requires {trials + 1} messages per user", remedy="allow them, or give more users"
-        )
 
 
 def with_dummies(
@@ -292,7 +214,7 @@ def with_dummies(
 
 
 @frozen_value()
-class Rows(Noise):
+class CounterRows(Noise):
     """One own cell in each row, and ``trials`` times a dummy in a given cell with the chance cell / 2**62.
 
     Messages are cells of rows, those of the first row first; the chance is the same in all rows.
@@ -408,7 +330,6 @@ class Rows(Noise):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """A message is the number of a cell, those of the first row first."""
         return (sum(self.sizes),)
 
     @abstractmethod
@@ -422,7 +343,6 @@ class Rows(Noise):
         ]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each row the own cells of all users, with the dummies among them."""
         parts = [
             with_dummies(self.own_cell(values, row), self.trials, self.cell * size, size, source) + start
             for row, (size, start) in enumerate(zip(self.sizes, self.starts.tolist(), strict=True))
@@ -433,7 +353,7 @@ class Rows(Noise):
 class RowsProtocol(HistogramProtocol):
     """A protocol whose messages are cells of rows."""
 
-    noise: Rows
+    noise: CounterRows
 
     @property
     def _tally_size(self) -> int:
@@ -451,7 +371,7 @@ class RowsProtocol(HistogramProtocol):
 
 
 @frozen_value()
-class BitRows(Rows):
+class BitRows(CounterRows):
     """A bit for each category, and ``trials`` times a fair coin: 1 with cell / 2**62, and as often 0."""
 
     changed = 2
@@ -459,7 +379,6 @@ class BitRows(Rows):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Two values for each category."""
         return (2,) * self.size
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
@@ -467,5 +386,4 @@ class BitRows(Rows):
         return own
 
     def own_of(self, row: int) -> Steps:
-        """Return the user's cell of a row, as plain values."""
         return {"equal": row}

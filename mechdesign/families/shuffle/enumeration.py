@@ -20,6 +20,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.judge import Setting
+from mechdesign.families.shuffle.promise import bisection
 
 Row = tuple[Fraction, ...]
 Counts = tuple[int, ...]
@@ -89,24 +90,6 @@ def exact_hockey_stick(first: Law, second: Law, grown: Fraction) -> Fraction:
     return sum((item for item in excess if item > 0), nothing)
 
 
-@dataclass(frozen=True)
-class ExactDivergence:
-    """The largest divergence, and the data that attain it.
-
-    Attributes
-    ----------
-    delta : Fraction
-    others : tuple of int
-        The inputs of the other users.
-    pair : (int, int)
-        The inputs of the user who is looked at.
-    """
-
-    delta: Fraction
-    others: tuple[int, ...]
-    pair: tuple[int, int]
-
-
 def shuffled_divergence(
     rows: Sequence[Row], others: Sequence[int], pair: tuple[int, int], grown: Fraction
 ) -> Fraction:
@@ -130,37 +113,6 @@ def shuffled_divergence(
     base = law_of_counts([rows[value] for value in others]) if others else {(0,) * len(rows[0]): Fraction(1)}
     first, second = with_one_more(base, rows[pair[0]]), with_one_more(base, rows[pair[1]])
     return exact_hockey_stick(first, second, grown)
-
-
-def worst_divergence(
-    rows: Sequence[Row], users: int, grown: Fraction, symmetric: bool = False
-) -> ExactDivergence:
-    """Return the largest divergence over all data of the others and all pairs of inputs.
-
-    Parameters
-    ----------
-    rows : sequence of rows of Fraction
-    users : int
-        n, at least 1; one of them is looked at.
-    grown : Fraction
-        e^epsilon.
-    symmetric : bool
-        Whether all inputs are alike, as those of k-ary response: the pair is then 0 and 1, and the rest of
-        the inputs are used in falling order of their number.
-
-    Examples
-    --------
-    >>> found = worst_divergence(kary_rows(Fraction(3), 2), 3, Fraction(2))
-    >>> str(found.delta), found.others, found.pair
-    ('9/64', (0, 0), (0, 1))
-    """
-    best: ExactDivergence | None = None
-    for others, pair, first, second in laws_of_all_data(rows, users, symmetric):
-        delta = exact_hockey_stick(first, second, grown)
-        if best is None or delta > best.delta:
-            best = ExactDivergence(delta, others, pair)
-    assert best is not None  # there are at least two inputs
-    return best
 
 
 def laws_of_all_data(
@@ -270,13 +222,12 @@ class Enumeration:
         first = np.array([float(chance) for law in laws for chance in law[2].values()])
         second = np.array([float(law[3].get(key, 0)) for law in laws for key in law[2]])
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        low, high = 0.0, self.setting.local_epsilon
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            excess = np.maximum(first - math.exp(middle) * second, 0.0)
-            enough = float(np.add.reduceat(excess, starts).max()) <= self.setting.delta
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+
+        def enough(epsilon: float) -> bool:
+            excess = np.maximum(first - math.exp(epsilon) * second, 0.0)
+            return float(np.add.reduceat(excess, starts).max()) <= self.setting.delta
+
+        return bisection(enough, 0.0, self.setting.local_epsilon, rounds=60)[1]
 
 
 @lru_cache(maxsize=8)

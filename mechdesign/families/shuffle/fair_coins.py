@@ -218,10 +218,17 @@ def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], li
         number = number.convolved(binomial_mass(trials, chance))
     mean = sum(trials * float(chance) for trials, chance in crowds)
     variance = sum(trials * float(chance) * float(1 - chance) for trials, chance in crowds)
-    starts = _starts(number, mean, math.sqrt(variance))
+    return *_grouped(number, mean, math.sqrt(variance)), number.tail
+
+
+def _grouped(
+    number: Mass, mean: float, deviation: float, fineness: int = FINENESS
+) -> tuple[list[int], list[float]]:
+    """Return the least number of each group and its chance, rounded up."""
+    starts = _starts(number, mean, deviation, fineness)
     longest = int(np.diff(np.append(starts, len(number.mass))).max())
     shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
-    return (number.low + starts).tolist(), shares.tolist(), number.tail
+    return (number.low + starts).tolist(), shares.tolist()
 
 
 @lru_cache(maxsize=1024)
@@ -259,17 +266,15 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
         binomial_mass(bits, flip),
     )
     deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
-    starts = _starts(number, trials * float(2 * flip), deviation, FINENESS // 2)
-    longest = int(np.diff(np.append(starts, len(number.mass))).max())
-    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    counts, shares = _grouped(number, trials * float(2 * flip), deviation, FINENESS // 2)
     total = 0.0
-    for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
-        coins = fair_coins(number.low + start)
+    for count, share in zip(counts, shares, strict=True):
+        coins = fair_coins(count)
         total += share * hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
-    return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
+    return min(1.0, total * (1.0 + (len(counts) + 4) * UNIT) + number.tail)
 
 
-def _starts(number: Mass, mean: float, deviation: float, fineness: int = FINENESS) -> NDArray[np.int64]:
+def _starts(number: Mass, mean: float, deviation: float, fineness: int) -> NDArray[np.int64]:
     """Return where the groups start: fine ones where the sum has its weight, coarse ones beyond."""
     coarse = max(1, int(deviation))
     fine = min(coarse, max(1, int(deviation / fineness), int(WIDTH * mean)))
@@ -328,16 +333,17 @@ def rows_divergence(
     step = max(2.0 / math.sqrt(typical) / ROW_FINENESS, 2.0 * epsilon / MOST_POINTS)
     low, chances, beyond, error = _row(coins, shares, step)
     cut = CUT * delta / rows
-    chances, low, beyond = _trimmed(chances, low, beyond, cut)
+    chances, start, lost = trimmed(chances, cut)
+    low, beyond = low + start, beyond + lost
     single, single_low, total_beyond, single_error = chances, low, beyond, error
     for _ in range(rows - 1):
         error = compounded(error, single_error, (min(len(chances), len(single)) + 8) * UNIT)
         chances = np.convolve(chances, single)
+        chances, start, lost = trimmed(chances, cut)
         low, total_beyond = (
-            low + single_low,
-            total_beyond + beyond * (1.0 - min(1.0, total_beyond)),
+            low + single_low + start,
+            total_beyond + beyond * (1.0 - min(1.0, total_beyond)) + lost,
         )
-        chances, low, total_beyond = _trimmed(chances, low, total_beyond, cut)
     losses = (low + np.arange(len(chances))) * (step * (1.0 + SLACK))
     positive = losses > epsilon
     gains = -np.expm1((epsilon - losses[positive]) * (1.0 + 4.0 * UNIT)) * (1.0 + SLACK)
@@ -404,12 +410,15 @@ def _row(coins: list[int], shares: list[float], step: float) -> tuple[int, Array
     return low, chances, beyond, (terms + 8) * UNIT
 
 
-def _trimmed(chances: Array, low: int, beyond: float, cut: float) -> tuple[Array, int, float]:
-    """Return the law without tails of this mass: the lower one is moved up, the upper one lies above all."""
+def trimmed(chances: Array, cut: float) -> tuple[Array, int, float]:
+    """Return a law without tails of this mass, its first place, and what was cut off above.
+
+    The lower tail is moved up.
+    """
     start = int(np.searchsorted(np.cumsum(chances), cut, side="right"))
     stop = len(chances) - int(np.searchsorted(np.cumsum(chances[::-1]), cut, side="right"))
     start = min(start, len(chances) - 1)
     stop = max(stop, start + 1)
     middle = chances[start:stop].copy()
     middle[0] += float(chances[:start].sum())
-    return middle, low + start, beyond + 1.01 * float(chances[stop:].sum())
+    return middle, start, 1.01 * float(chances[stop:].sum())

@@ -6,8 +6,7 @@ Indicator vectors are shuffled bit by bit, or whole, with some of nobody.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -17,20 +16,18 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
 from mechdesign.collect.client import Steps, whole_hex
-from mechdesign.collect.frequency_limits import WorstLimits
-from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import changed, frozen_value, value_field
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
-from mechdesign.families.shuffle.dummies import require_trials
+from mechdesign.families.shuffle.count_limits import Group, TwoKinds, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import (
     Allowed,
+    Digit,
     Messages,
     Noise,
     chance,
@@ -42,12 +39,10 @@ from mechdesign.families.shuffle.noise import (
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import (
-    Array,
     CountProtocol,
     HistogramEstimate,
     HistogramProtocol,
     SumProtocol,
-    TotalEstimate,
 )
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)
@@ -62,7 +57,7 @@ FINEST = 128
 
 @frozen_value()
 class Flips(Noise):
-    """Bits, each flipped with the probability flip / 2**62."""
+    """Bits, each flipped with the probability flip / 2**62, from 1 to just below 2**61."""
 
     flip: int = value_field(plain_int)
 
@@ -74,16 +69,8 @@ class Flips(Noise):
         """The probability of a flip."""
         return chance(self.flip)
 
-    @property
-    def gain(self) -> float:
-        """By how much more often a bit is 1 when it was 1 before."""
-        return float(1 - 2 * self.chance)
-
-    @property
-    def variance(self) -> float:
-        """Of the unbiased number of ones among a bit of each user, whatever they are."""
-        q = float(self.chance)
-        return self.promise.users * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users, 1 - self.chance, self.chance)
 
 
 @frozen_value()
@@ -92,20 +79,8 @@ class BitFlips(Flips):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
-        least = _least_flip(allowed.local_cap)
+        least = least_flip_weight(allowed.local_cap)
         return least_weight(partial(cls, promise, size), least, MOST_FLIP, 2, "bits")
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of the paper: survey, eq. (11)."""
-        log, users = math.log(4.0 / promise.delta), promise.honest_users
-        if promise.epsilon >= math.sqrt(192.0 * log / users):
-            share = 64.0 * log / (users * promise.epsilon**2)
-        else:
-            share = 1.0 - promise.epsilon * math.sqrt(users) / math.sqrt(432.0 * log)
-        flip = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
-        return cls(promise, size, min(MOST_FLIP, flip))
 
     @cached_property
     def least_delta(self) -> float:
@@ -134,7 +109,6 @@ class BitFlips(Flips):
 
     @property
     def local_epsilon(self) -> float:
-        """ln((1 - q) / q), rounded up."""
         return float_up(log_ratio(TOTAL - self.flip, self.flip))
 
     def client_parts(self) -> list[Steps]:
@@ -146,13 +120,6 @@ class BitFlips(Flips):
 
 class CntRR(CountProtocol):
     """Every user sends one bit, flipped with the probability flip / 2**62.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    flip : int
-        From 1 to just below 2**61.
 
     Notes
     -----
@@ -169,23 +136,15 @@ class CntRR(CountProtocol):
     noise: BitFlips
     _hiding = BitFlips
 
-    @property
-    def rmse(self) -> float:
-        """The standard deviation sqrt(n q (1 - q)) / (1 - 2 q): unbiased, and the same for all data."""
-        q = self.noise.chance
-        return math.sqrt(self.promise.users * float(q * (1 - q))) / self.noise.gain
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased count; the interval is exact."""
-        users, q = self.promise.users, self.noise.chance
-        value = float(int(sums[0]) - users * q) / self.noise.gain
-        limits = CountLimits.of(int(sums[0]), value, users, two_kinds(users, 1 - q, q))
-        return self.total(value, messages, limits)
-
 
 @frozen_value()
 class UnaryFlips(Flips):
     """As many bits of each user as there are steps, as many ones as the number has."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.size - 1 > MOST_BITS:
+            raise OutOfReachError(f"it is for at most {MOST_BITS} steps", remedy="give a smaller precision")
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -194,29 +153,7 @@ class UnaryFlips(Flips):
         if not size:
             steps = max(1, min(FINEST, round(promise.epsilon * math.sqrt(promise.users) / 10.0)))
             steps = min(steps, allowed.max_messages or steps)
-        require_bits(steps)
         return least_weight(partial(cls, promise, steps + 1), 1, MOST_FLIP, 2, digits=7)
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the paper's constants for each bit; with size 0 of epsilon sqrt(n) steps.
-
-        Each of r bits has epsilon/r and delta/r by basic composition, or epsilon/sqrt(8 r ln(2/delta)) and
-        delta/(2 r) by advanced composition, whichever flips less.
-        """
-        steps = size - 1
-        if not size:
-            steps = max(1, math.ceil(promise.epsilon * math.sqrt(promise.users)))
-            steps = min(steps, MOST_BITS, allowed.max_messages or steps)
-        advanced = promise.epsilon / math.sqrt(8.0 * steps * math.log(2.0 / promise.delta))
-        flips = []
-        for epsilon, divisor in ((promise.epsilon / steps, steps), (advanced, 2 * steps)):
-            with suppress(ParameterError):  # a part that is too small for a promise of its own
-                bit = changed(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / divisor)
-                flips.append(BitFlips.printed(bit, 2, Allowed()).flip)
-        if not flips:
-            raise OutOfReachError(f"epsilon is too small for {steps} bits", remedy="give a smaller precision")
-        return cls(promise, steps + 1, min(flips))
 
     @cached_property
     def least_delta(self) -> float:
@@ -227,19 +164,30 @@ class UnaryFlips(Flips):
     proof = "all of a user's bits among fair coins; 1 and 0 are the worst pair of values"
 
     @property
+    def sum_digits(self) -> Sequence[Digit]:
+        steps, q = self.size - 1, self.chance
+        flips = Group.bits(self.promise.users * steps, q).cumulants()[1:]
+        return (Digit(steps, steps * q, 1 - 2 * q, 1, flips),)
+
+    @property
+    def rmse(self) -> float:
+        """The flips' standard deviation, and rounding halfway between two steps."""
+        q, steps = float(self.chance), self.size - 1
+        flips = q * (1.0 - q) / (steps * (1.0 - 2.0 * q) ** 2)
+        return math.sqrt(self.promise.users * (flips + 1.0 / (4.0 * steps * steps)))
+
+    @property
     def most_messages(self) -> int:
         return self.size - 1
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """A message is a bit."""
         return (2,)
 
     def client_parts(self) -> list[Steps]:
         return [flips_part(self.size - 1, "below", False, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return each user's bits, flipped."""
         bits = np.arange(self.size - 1) < values[:, None]
         flipped = bits.ravel() ^ flags(bits.size, self.flip, source).astype(np.bool_)
         return flipped.astype(np.int64).reshape(-1, 1)
@@ -264,40 +212,16 @@ class RSumRR(SumProtocol):
     noise: UnaryFlips
     _hiding = UnaryFlips
 
-    def __init__(self, promise: Promise, calibration: str, precision: int, *, flip: int) -> None:
-        super().__init__(promise, calibration, precision, flip=flip)
-        require_bits(self.precision)
 
-    @property
-    def rmse(self) -> float:
-        """The worst over all data: the flips' standard deviation, and rounding halfway between two steps."""
-        q, steps = float(self.noise.chance), self.precision
-        flips = q * (1.0 - q) / (steps * (1.0 - 2.0 * q) ** 2)
-        return math.sqrt(self.promise.users * (flips + 1.0 / (4.0 * steps * steps)))
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        users, q = self.promise.users, self.noise.chance
-        value = float((int(sums[0]) - users * self.precision * q) / (1 - 2 * q) / self.precision)
-        flips = Group.bits(users * self.precision, q).cumulants()[1:]
-        unit = 1.0 / (self.noise.gain * self.precision)
-        return self.total(value, messages, WorstLimits.of([(flips, unit)], users, self.precision, unit))
-
-
-def _least_flip(local_cap: float | None) -> int:
+def least_flip_weight(local_cap: float | None) -> int:
     """Return the least weight of a flip that is private by itself at this epsilon; 1 without one.
 
     Examples
     --------
-    >>> _least_flip(math.log(3.0)) / TOTAL
+    >>> least_flip_weight(math.log(3.0)) / TOTAL
     0.25
     """
     return 1 if local_cap is None else max(1, math.ceil(TOTAL / (exp_lower(local_cap) + 1)))
-
-
-def require_bits(steps: int) -> None:
-    """Raise OutOfReachError for more bits of a user than are taken."""
-    if steps > MOST_BITS:
-        raise OutOfReachError(f"it is for at most {MOST_BITS} steps", remedy="give a smaller precision")
 
 
 WORD = 32
@@ -321,21 +245,8 @@ class VectorFlips(Flips):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
-        _require_messages(size, allowed)
+        require_own_messages(size, allowed)
         return least_weight(partial(cls, promise, size), 1, MOST_FLIP, 2, "bits")
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of ``cnt-rr``, half of epsilon and delta for each of two bits."""
-        _require_messages(size, allowed)
-        try:
-            half = changed(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
-        except ParameterError as error:
-            raise OutOfReachError(
-                f"half of epsilon or delta is too small ({error})", remedy="give a larger one"
-            ) from None
-        return cls(promise, size, BitFlips.printed(half, 2, Allowed()).flip)
 
     @cached_property
     def least_delta(self) -> float:
@@ -354,7 +265,6 @@ class VectorFlips(Flips):
 
     @property
     def local_epsilon(self) -> float:
-        """The epsilon of a user's bits before they are shuffled: two of them differ."""
         return float_up(2 * log_ratio(TOTAL - self.flip, self.flip))
 
     @property
@@ -370,7 +280,6 @@ class VectorFlips(Flips):
         return [flips_part(self.size, "equal", True, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return each user's bits, flipped."""
         size, parts = self.size, []
         rows, names = max(1, PART // size), 2 * np.arange(size, dtype=np.int64)
         for start in range(0, len(values), rows):
@@ -385,15 +294,7 @@ class HistRR(HistogramProtocol):
     """Every user sends the indicator vector of the category bit by bit, each flipped: attribute fragments.
 
     A bit is that of :class:`CntRR`; each category has a shuffler of its own. Two values differ in two bits.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    categories : int
-    labels : sequence of str, optional
-    flip : int
-        Out of 2**62, the chance that a bit is flipped; from 1 to just below 2**61.
+    Its sums are pairs, as every user has to send a bit of each category.
 
     Notes
     -----
@@ -415,19 +316,11 @@ class HistRR(HistogramProtocol):
     def _tally_size(self) -> int:
         return 2 * self.labels.size
 
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of the flips of a category, whoever holds it."""
-        return np.full(len(count), self.noise.variance)
-
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts; the intervals are exact."""
-        users, chance = self.promise.users, self.noise.chance
-        pairs, q = sums.reshape(-1, 2), float(chance)
-        self._require_sent(pairs.sum(axis=1), 1, "bits")
-        ones = pairs[:, 1]
-        value = (ones - users * q) / (1.0 - 2.0 * q)
-        law = two_kinds(users, 1 - chance, chance)
-        return self.counts(value, messages, CountLimits(ones, value, users, law))
+        pairs = sums.reshape(-1, 2)
+        self._require_sent(pairs.sum(axis=1), 1, what="bit")
+        estimate: HistogramEstimate = super()._estimate_of(pairs[:, 1], messages)
+        return estimate
 
 
 @frozen_value()
@@ -445,7 +338,7 @@ class FakeVectors(Flips):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return few fakes, a power of two or the most allowed, and about the least noise."""
         most = allowed.most(MOST_FAKES)
-        _require_cells(size)
+        require_vectors(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             build = partial(cls, promise, size, fakes=fakes)
@@ -459,20 +352,7 @@ class FakeVectors(Flips):
             remedy=f"{way}{', or more messages' if most < MOST_FAKES else ''}",
         )
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise with the paper's k and q (1 - q)."""
-        _require_cells(size)
-        exponential = math.exp(promise.epsilon)
-        noise = ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
-        fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
-        require_trials(fakes, allowed, MOST_FAKES)
-        product = 33.0 / (5.0 * promise.honest_users * fakes) * noise
-        flip = (1.0 - math.sqrt(max(0.0, 1.0 - 4.0 * product))) / 2.0
-        return cls(promise, size, min(MOST_FLIP, math.ceil(flip * TOTAL)), fakes)
-
     def parameters(self) -> dict[str, Any]:
-        """Return the number of fakes and the weight of a flip."""
         return {"fakes": self.fakes, "flip": self.flip}
 
     @property
@@ -493,16 +373,11 @@ class FakeVectors(Flips):
 
     proof = "two counts of the fakes' ones with the own bits added"
 
-    @property
-    def variance(self) -> float:
-        """The variance of the flips of a category, whoever holds it."""
-        q = float(self.chance)
-        vectors = self.promise.users * (1 + self.fakes)
-        return vectors * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users * (1 + self.fakes), 1 - self.chance, self.chance)
 
     @property
     def most_messages(self) -> int:
-        """The own vector and the fakes."""
         return 1 + self.fakes
 
     @property
@@ -516,7 +391,6 @@ class FakeVectors(Flips):
         return [part("vectors", **shape, flip=whole_hex(self.flip))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each user the own vector and the fakes, flipped."""
         size, each = self.size, 1 + self.fakes
         rows, parts = max(1, PART // (size * each)), []
         for start in range(0, len(values), rows):
@@ -535,6 +409,8 @@ class FakeVectors(Flips):
 
 class HistFlip(HistogramProtocol):
     """Every user sends the indicator vector of the category and ``fakes`` vectors of 0, each bit flipped.
+
+    Its messages are whole vectors, of which the analyzer counts the bits.
 
     Notes
     -----
@@ -558,12 +434,7 @@ class HistFlip(HistogramProtocol):
     def columns(self) -> tuple[str, ...]:
         return tuple(f"word_{place}" for place in range(self.noise.words))
 
-    def variance_of(self, count: Array) -> Array:
-        """Return the variance of the flips of a category, whoever holds it."""
-        return np.full(len(count), self.noise.variance)
-
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return the number of vectors with each bit."""
         size, rows = self.labels.size, max(1, PART // (self.noise.words * WORD))
         total = np.zeros(size, dtype=np.int64)
         for start in range(0, len(messages), rows):
@@ -572,20 +443,12 @@ class HistFlip(HistogramProtocol):
             total += cells.sum(axis=0, dtype=np.int64)
         return total
 
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts; the intervals are exact."""
-        chance = self.noise.chance
-        q = float(chance)
-        value = (sums - messages * q) / (1.0 - 2.0 * q)
-        law = two_kinds(messages, 1 - chance, chance)
-        return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
-
 
 def _delta_of(build: Callable[[int], Any], weight: int) -> float:
     return float(build(weight).least_delta)
 
 
-def _require_cells(categories: int) -> None:
+def require_vectors(categories: int) -> None:
     """Raise OutOfReachError for more categories than vectors may have bits."""
     if categories > MOST_CELLS:
         raise OutOfReachError(f"it is for at most {MOST_CELLS} categories", remedy="take another protocol")
@@ -595,6 +458,7 @@ def _with_bit(law: Mass, chance: Fraction) -> Mass:
     return mixture([(1 - chance, law), (chance, law.shifted(1))])
 
 
-def _require_messages(size: int, allowed: Allowed) -> None:
+def require_own_messages(size: int, allowed: Allowed) -> None:
+    """Raise OutOfReachError where a message for each category is not allowed."""
     if allowed.max_messages is not None and allowed.max_messages < size:
         raise OutOfReachError(f"it needs {counted(size, 'message')} per user", remedy="allow as many")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, product
+from itertools import accumulate, permutations, product
 
 import numpy as np
 
@@ -26,10 +26,10 @@ from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,
     LatticeDivergence,
-    atoms_of,
     kary_atoms,
 )
-from mechdesign.families.shuffle.promise import foreseen
+from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, bisection, channel_curve, foreseen
+from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
     GROUPS,
@@ -37,12 +37,10 @@ from mechdesign.families.shuffle.sum_divergence import (
     MOST_USERS,
     Divergence,
     Excess,
-    clones_law,
     deviation,
     groups,
     kary_law,
 )
-from mechdesign.families.shuffle.theorems import LARGEST, KnownRandomizer, TheoremSetting
 
 
 @dataclass(frozen=True)
@@ -65,10 +63,7 @@ class Kinds:
     @property
     def information(self) -> float:
         """The squared difference of the two laws in units of the noise of one report: more is stronger."""
-        total = 0.0
-        for other, one, two in zip(self.others, self.first, self.second, strict=True):
-            total += (one - two) ** 2 / other if other > 1e-12 else 0.0
-        return total
+        return _information(self.others, self.first, self.second)
 
 
 def kary_attacks(local_epsilon: float, size: int) -> list[Kinds]:
@@ -101,9 +96,7 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
     """
     inputs = range(len(rows))
     attacks = []
-    for first, second, other in product(inputs, inputs, inputs):
-        if first == second:
-            continue
+    for (first, second), other in product(permutations(inputs, 2), inputs):
         order = sorted(
             (report for report in range(len(rows[0])) if rows[first][report] > 0),
             key=lambda report: rows[second][report] / rows[first][report],
@@ -114,18 +107,15 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
         ]
         for top in range(1, len(order)):
             for bottom in range(1, len(order) - top + 1):
-                attacks.append(
-                    (_information(laws, top, bottom), first, second, other, top, bottom, tuple(order))
-                )
+                parts = ((law[top], law[-1] - law[-1 - bottom], law[-1 - bottom] - law[top]) for law in laws)
+                attacks.append((_information(*parts), first, second, other, top, bottom, tuple(order)))
     attacks.sort(key=lambda item: -item[0])
     return [_kinds(rows, *item[1:]) for item in attacks[:most]]
 
 
-def _information(laws: Sequence[list[float]], top: int, bottom: int) -> float:
-    """Return the squared difference of the merged laws in units of the noise of one report."""
-    parts = [(law[top], law[-1] - law[-1 - bottom], law[-1 - bottom] - law[top]) for law in laws]
+def _information(others: Sequence[float], first: Sequence[float], second: Sequence[float]) -> float:
     total = 0.0
-    for other, one, two in zip(*parts, strict=True):
+    for other, one, two in zip(others, first, second, strict=True):
         if other > 1e-12:
             total += (one - two) ** 2 / other
     return total
@@ -226,12 +216,6 @@ ITERATIONS = 48
 NEARBY = 0.97
 """The largest local epsilon is mostly some percent below what the normal limit says."""
 
-MOST_LOCAL = 20.0
-"""Channels with a larger local epsilon have few reports in common, and are bounded by that epsilon alone."""
-
-MOST_INPUTS = 12
-"""Channels with more inputs are bounded by their local epsilon alone."""
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -257,23 +241,11 @@ class Setting:
         return max(self.local_epsilon, LEAST_LOCAL)
 
 
-def case_of(setting: Setting) -> TheoremSetting:
-    """Return the setting of the closed forms."""
-    randomizer = setting.randomizer
-    return TheoremSetting(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
-
-
 @lru_cache(maxsize=KEPT)
 def blanket(setting: Setting) -> Curve:
     """Return the proven bound by the blanket: of k-ary response, or of any randomizer."""
     size = setting.randomizer.size if setting.randomizer.kind == "k-ary" else 2
     return Divergence(setting.users, kary_law(setting.looked_at, size), setting.delta)
-
-
-@lru_cache(maxsize=KEPT)
-def clones(setting: Setting) -> Curve:
-    """Return the proven bound by clones, for any randomizer."""
-    return Divergence(setting.users, clones_law(setting.looked_at), setting.delta)
 
 
 def why_not_binary(setting: Setting) -> str | None:
@@ -308,12 +280,9 @@ def lattice(setting: Setting) -> Curve:
         return lambda epsilon: 1.0
     users, randomizer = min(setting.users, MOST_USERS), setting.randomizer
     if randomizer.kind == "channel":
-        rows, inputs = randomizer.rows, range(randomizer.size)
-        laws = {atoms_of(rows, one, two) for one in inputs for two in inputs if one != two}
-    else:
-        laws = {kary_atoms(exp_upper(setting.looked_at), max(randomizer.size, 2))}
-    curves = [LatticeDivergence(users, law, setting.delta) for law in laws]
-    return lambda epsilon: max(curve(epsilon) for curve in curves)
+        return channel_curve(randomizer.rows, users, setting.delta)
+    law = kary_atoms(exp_upper(setting.looked_at), max(randomizer.size, 2))
+    return LatticeDivergence(users, law, setting.delta)
 
 
 @lru_cache(maxsize=KEPT)
@@ -357,13 +326,7 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
         return 0.0
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
-        low, above = 0.0, high
-        for _ in range(ITERATIONS):
-            middle = low + (above - low) / 2.0
-            if above - low <= 1e-9 * above or not low < middle < above:
-                break
-            low, above = (low, middle) if enough(middle) else (middle, above)
-        return above, low
+        return bisection(enough, 0.0, high, 1e-9, ITERATIONS)[::-1]
 
     near = min(_central(most, delta), 0.9 * high)
     return foreseen(search, curve, delta, (near, 0.95 * near), rising=False)[0]
@@ -382,11 +345,8 @@ def _central(most: float, delta: float) -> float:
     for _ in range(50):
         mean = math.sqrt(low * high)
         low, high = (mean, high) if _normal(mean, 0.0) <= most else (low, mean)
-    mean, (low, high) = low, (0.0, 64.0)
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if _normal(mean, middle) <= delta else (middle, high)
-    return high
+    mean = low
+    return bisection(lambda epsilon: _normal(mean, epsilon) <= delta, 0.0, 64.0, rounds=50)[1]
 
 
 @lru_cache(maxsize=64)
@@ -397,17 +357,15 @@ def attacked_epsilon(setting: Setting) -> tuple[float, str]:
     """
     best, text = 0.0, "no attack"
     for kinds, attack in attacks(setting):
-        low, high = best, setting.local_epsilon
-        if attack(low) <= setting.delta:
+        if attack(best) <= setting.delta:
             continue
-        for _ in range(ITERATIONS):
-            middle = low + (high - low) / 2.0
-            if high - low <= 1e-9 * high or not low < middle < high:
-                break
-            if attack(middle) > setting.delta:
-                low = middle
-            else:
-                high = middle
+        low, _ = bisection(
+            lambda epsilon, attack=attack: attack(epsilon) <= setting.delta,  # type: ignore[misc]
+            best,
+            setting.local_epsilon,
+            1e-9,
+            ITERATIONS,
+        )
         if low > best or text == "no attack":
             best, text = low, kinds.description
     return best, text

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.exact.exponential import exp_lower, float_up
+from mechdesign.families.shuffle.fair_coins import trimmed
 
 Doubles = NDArray[np.float64]
 
@@ -283,15 +284,9 @@ class _Sum:
 
     def trimmed(self, cut: float) -> _Sum:
         """Return the distribution without tails of this mass: the lower one moved up, the upper one lost."""
-        low = int(np.searchsorted(np.cumsum(self.chance), cut, side="right"))
-        high = len(self.chance) - int(np.searchsorted(np.cumsum(self.chance[::-1]), cut, side="right"))
-        low = min(low, len(self.chance) - 1)
-        high = max(high, low + 1)
-        chance = self.chance[low:high].copy()
-        chance[0] += float(self.chance[:low].sum())
-        lost = self.lost + 1.01 * float(self.chance[high:].sum())
+        chance, low, lost = trimmed(self.chance, cut)
         error = self.error + 2.0 * (low + 2) * UNIT
-        return _Sum(self.step, self.first + low, chance, lost, error, self.top)
+        return _Sum(self.step, self.first + low, chance, self.lost + lost, error, self.top)
 
     def plus(self, other: _Sum, cut: float) -> _Sum:
         """Return the distribution of the sum of two independent variables on the same lattice."""

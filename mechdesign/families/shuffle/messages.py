@@ -210,13 +210,11 @@ class MessageCounter(Server["Protocol"]):
         return self.messages
 
     def _count(self, messages: Any) -> None:
-        """Add messages; in any order, in any number of parts."""
         checked = self.protocol._checked_messages(messages)
         self._require(self.messages + len(checked))
         self._add(self.protocol._tally(checked).tolist(), len(checked))
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Add the messages of a table with their columns."""
         for messages in message_blocks(self.protocol, source, bool(settings["unmarked"])):
             self.update(messages)
 
@@ -437,9 +435,7 @@ class BatchShuffler(Mechanism):
     @cached_property
     def _audit_of_number(self) -> PrivacyAudit:
         """The exact audit of the number that is left, with one message more or less."""
-        rows = np.zeros((2, len(self.weights) + 1), dtype=np.int64)
-        rows[0, :-1] = rows[1, 1:] = self.weights
-        return audit_channel(rows, self.epsilon, self.delta)
+        return _audit(self.weights, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return certificates about the number of messages; the messages are the protocol's concern."""
@@ -449,19 +445,18 @@ class BatchShuffler(Mechanism):
         certificate = self._audit_of_number.certificate()
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
         note = f"{hidden}, for one message more or less, each time a batch is offered"
-        figures = {**certificate.figures, "threshold": self.threshold, "most_dropped": self._lost}
+        figures = {
+            **certificate.figures,
+            "threshold": self.threshold,
+            "most_dropped": self.most_dropped * (self.hide == "amount"),
+        }
         return (
             Certificate(
                 "number_privacy", certificate.holds, True, figures, {}, note, proof=certificate.proof
             ),
         )
 
-    @property
-    def _lost(self) -> int:
-        return self.most_dropped if self.hide == "amount" else 0
-
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``release``: the messages that have arrived in, those of a batch out."""
         takes = tuple(Column(name, "as the devices sent it") for name in self.columns)
         summary = "the messages of a batch in sorted order, or none when they are too few"
         return (Operation("release", summary, takes, takes, self._released, (SEED,), several=True),)
@@ -492,13 +487,11 @@ class BatchShuffler(Mechanism):
     # Files
 
     def content(self) -> dict[str, Any]:
-        """Return the threshold, what is hidden and the columns."""
         hidden = {} if self.hide == "nothing" else {"epsilon": self.epsilon, "delta": self.delta}
         return {"threshold": self.threshold, "hide": self.hide, **hidden, "columns": list(self.columns)}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the shuffler from plain values; its table is made and audited again."""
         return cls(**content)
 
     def _figures(self) -> str:
@@ -520,11 +513,16 @@ def dropped(epsilon: float, delta: float) -> tuple[int, ...]:
     half = max(1, math.floor(math.log(max(peak / delta, 1.0)) / epsilon) - 2)
     while True:
         weights = _peak(epsilon, half)
-        rows = np.zeros((2, len(weights) + 1), dtype=np.int64)
-        rows[0, :-1] = rows[1, 1:] = weights
-        if audit_channel(rows, epsilon, delta).holds:
+        if _audit(weights, epsilon, delta).holds:
             return weights
         half += 1
+
+
+def _audit(weights: Sequence[int], epsilon: float, delta: float) -> PrivacyAudit:
+    """Return the exact audit of a number that is dropped, for one more or less."""
+    rows = np.zeros((2, len(weights) + 1), dtype=np.int64)
+    rows[0, :-1] = rows[1, 1:] = weights
+    return audit_channel(rows, epsilon, delta)
 
 
 def _peak(epsilon: float, half: int) -> tuple[int, ...]:

@@ -22,60 +22,17 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import Answer, Recipe, Steps, row_hex, whole_hex
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
-from mechdesign.collect.collecting import marked
+from mechdesign.collect.client import Steps, row_hex, whole_hex
+from mechdesign.collect.frequency_limits import Cumulants
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.extensions import in_papers
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain_int, wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import Group
+from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, least_within, remedy
-
-EXACT = 1 << 53
-"""Messages with larger numbers are written as texts of digits: other languages round such numbers."""
-
-LARGEST_RING = 1 << 52
-"""Of larger rings the sum of two numbers is not exact in every language."""
-
-
-class ProtocolClient(Mechanism):
-    """Texts of a protocol for the author of its client."""
-
-    noise: Noise
-
-    def recipe(self) -> Recipe:
-        """Return how a client draws the messages of one value, which go to a shuffler."""
-        if getattr(self.noise, "modulus", 0) > LARGEST_RING:
-            raise MethodError(
-                "export", f"shares of this {self.type} are beyond 2^52", "build it with a smaller precision"
-            )
-        name = self.data_columns[0] if self.data_columns else None
-        precision, labels = getattr(self, "precision", None), getattr(self, "labels", None)
-        question: AskedChoice | AskedNumber = AskedNumber(name, 0.0, 1.0)
-        if isinstance(labels, Labels):
-            question, precision = AskedChoice.of(labels, name), None
-        elif precision == 1 and self.noise.size == 2 and getattr(self, "quantity", "") == "count":
-            question, precision = AskedChoice(name, 2), None
-        parts = self.noise.client_parts()
-        steps = {"step": "messages", "round": precision, "texts": self._texts, "parts": parts}
-        columns = tuple(marked(part, self.survey_digest) for part in getattr(self, "columns", ("message",)))
-        return Recipe((question,), columns, steps, True, True)
-
-    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return the messages of one value in sorted order, from the bits of a source."""
-        read: Any = self
-        messages = read._encode_piece(read._read_values([answer]), source)
-        listed: list[list[int]] = sorted(messages.tolist())
-        return [list(map(str, row)) for row in listed] if self._texts else listed
-
-    @property
-    def _texts(self) -> bool:
-        """Whether the numbers of messages are written as texts."""
-        return max(self.noise.alphabets) > EXACT
 
 
 def part(make: str, **numbers: Any) -> Steps:
@@ -218,6 +175,29 @@ class Allowed:
         return most
 
 
+@dataclass(frozen=True)
+class Digit:
+    """What the messages of all users say of one digit of their numbers, and how it is decoded.
+
+    Attributes
+    ----------
+    reports : int
+        Number of messages of a user.
+    mean, gain : Fraction
+        What a user's messages add on average for the digit 0, and how much more for each unit.
+    steps : int
+        Steps of the number in a unit of the digit.
+    cumulants : (float, float, float)
+        The second to the fourth of what all users' messages add, at their largest.
+    """
+
+    reports: int
+    mean: Fraction
+    gain: Fraction
+    steps: int
+    cumulants: Cumulants
+
+
 @frozen_value()
 class Noise(ABC):
     """The noise of a protocol; its fields but the first two are what clients run on, and what files keep.
@@ -247,14 +227,15 @@ class Noise(ABC):
         """
 
     @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the noise by the constants of its paper."""
-        raise OutOfReachError("its paper has no constants", remedy="take the exact noise")
-
-    @classmethod
-    def by(cls, calibration: str, promise: Promise, size: int, allowed: Allowed) -> Self:
+    def by(cls, calibration: str, promise: Promise, size: int, allowed: Allowed, **shape: Any) -> Self:
         """Return the noise that is proven here (``exact``), or by the constants of its paper."""
-        return (cls.fitting if calibration == "exact" else cls.printed)(promise, size, allowed)
+        if calibration == "exact":
+            return cls.fitting(promise, size, allowed, **shape)
+        for papers in in_papers("constants", __package__):
+            if cls in papers.CONSTANTS:
+                noise: Self = papers.CONSTANTS[cls](promise, size, allowed)
+                return noise
+        raise OutOfReachError("its paper has no constants", remedy="take the exact noise")
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the clients as plain values."""
@@ -330,6 +311,22 @@ class Noise(ABC):
     def alphabets(self) -> tuple[int, ...]:
         """For each column of a message how many values it has, counted from 0."""
         return (self.size,)
+
+    # What the messages say
+
+    def decoder(self, dummies: float) -> TwoKinds:
+        """Return what all messages say of a value when this many of them are not the users' own."""
+        raise NotImplementedError
+
+    @property
+    def sum_digits(self) -> Sequence[Digit]:
+        """What the messages of all users say of a sum, one for each of their kinds."""
+        raise NotImplementedError
+
+    @property
+    def rmse(self) -> float:
+        """The root mean squared error at its worst over all data: of sums, and where noises are compared."""
+        raise NotImplementedError
 
     @abstractmethod
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:

@@ -35,18 +35,11 @@ class Presence(Noise):
 
     silent: int = value_field(plain_int)
 
-    factor: ClassVar[float]
-    part: ClassVar[float]
-    """The paper has factor ln(part / delta) / epsilon^2 silent users,"""
-    largest: ClassVar[float]
-    """for epsilon up to this one."""
-
     def __attrs_post_init__(self) -> None:
         self.check_weight("silent", 1, TOTAL // 2)
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return about the least noise whose divergence is proven to be small enough."""
         build = partial(cls, promise, size)
         silent = least_within(lambda weight: build(weight).least_delta, promise.delta, 1, TOTAL // 2)
         if silent is None:
@@ -55,19 +48,6 @@ class Presence(Noise):
                 f"a coin of each of {promise.honest_users} users is too little noise", remedy=most
             )
         return build(silent)
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the paper's p = 1 - factor ln(part / delta) / (epsilon^2 n)."""
-        noise = cls.factor * math.log(cls.part / promise.delta) / promise.epsilon**2
-        if promise.epsilon > cls.largest:
-            raise OutOfReachError(
-                f"its theorem is for epsilon up to {cls.largest:g}", remedy="give a smaller one"
-            )
-        if promise.honest_users < 2.0 * noise:
-            least = math.ceil(2.0 * noise / promise.honest)
-            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
-        return cls(promise, size, math.ceil(noise / promise.honest_users * TOTAL))
 
     @property
     def chance(self) -> Fraction:
@@ -93,12 +73,10 @@ class Presence(Noise):
 class OnePresence(Presence):
     """For a bit: users who hold 1 send a message next to."""
 
-    factor, part, largest = 50.0, 2.0, 1.0
     proof = "divergence of a binomial number and the same plus one"
 
     @cached_property
     def least_delta(self) -> float:
-        """The divergence of a binomial number and the same number plus one."""
         return shift_divergence(binomial_mass(self.promise.honest_users, self.chance), self.promise.epsilon)
 
     @property
@@ -115,7 +93,6 @@ class OnePresence(Presence):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """All messages are 0."""
         return (1,)
 
     def client_parts(self) -> list[Steps]:
@@ -131,13 +108,6 @@ class Cnt2M(CountProtocol):
 
     At most as many messages as users are taken for a count of 0, so that 0 is always estimated as 0: the
     price is a bias for small counts.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact", "published"}
-    silent : int
-        From 1 to 2**61.
 
     Notes
     -----
@@ -190,24 +160,20 @@ class Cnt2M(CountProtocol):
 class EachPresence(Presence):
     """For categories: the user's own, and each of all from every user who is not silent about it."""
 
-    factor, part, largest = 200.0, 4.0, 2.0
     proof = "two binomial numbers, the one or the other with one more"
 
     @cached_property
     def least_delta(self) -> float:
-        """The divergence of two binomial numbers, the one or the other with one more."""
         law = binomial_mass(self.promise.honest_users, self.chance)
         more = law.shifted(1)
         return pair_divergence((more, law), (law, more), self.promise.epsilon)
 
     @property
     def least_messages(self) -> int:
-        """The user's category."""
         return 1
 
     @property
     def most_messages(self) -> int:
-        """The user's category and every one."""
         return 1 + self.size
 
     @property
@@ -229,6 +195,8 @@ class EachPresence(Presence):
 
 class HistMM(HistogramProtocol):
     """:class:`Cnt2M` for every category: the own one, and each of all but for the chance silent / 2**62.
+
+    Small counts are taken for 0, so that the estimate is not linear.
 
     Notes
     -----

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import permutations
 from typing import Any, TypeVar
 
 from mechdesign.audit.mass import UNIT
@@ -119,6 +120,34 @@ def foreseen(
     return search(enough)
 
 
+def bisection(
+    enough: Callable[[float], bool], low: float, high: float, precision: float = 0.0, rounds: int = 2000
+) -> tuple[float, float]:
+    """Return two numbers next to each other between which a statement begins to hold, by halving.
+
+    Parameters
+    ----------
+    enough : callable
+        Whether it holds at a number; at ``high`` and beyond it is taken to hold, at ``low`` not to.
+    low, high : float
+    precision : float
+        The search ends when they are within this part of ``high``; at the latest at neighbouring doubles.
+    rounds : int
+        The most numbers that are looked at.
+
+    Examples
+    --------
+    >>> bisection(lambda number: number >= 0.3, 0.0, 1.0, rounds=2)
+    (0.25, 0.5)
+    """
+    for _ in range(rounds):
+        middle = low + (high - low) / 2.0
+        if high - low <= precision * high or not low < middle < high:
+            break
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return low, high
+
+
 class _Supposed:
     """Answers as if the curve had the level at a place, and the numbers that they are about."""
 
@@ -181,11 +210,11 @@ MARGIN = 1e-9
 """Part of delta that searches stay below it, so that another processor's rounding does not refuse them."""
 
 
-def channel_bound(rows: tuple[Row, ...], users: int, delta: float, epsilon: float) -> float:
+def channel_curve(rows: Sequence[Row], users: int, delta: float) -> Callable[[float], float]:
     """Return the bound of delta of a finite channel, the largest over all pairs of inputs."""
-    inputs = range(len(rows))
-    laws = {atoms_of(rows, one, two) for one in inputs for two in inputs if one != two}
-    return max(LatticeDivergence(users, law, delta)(epsilon) for law in laws)
+    laws = {atoms_of(rows, one, two) for one, two in permutations(range(len(rows)), 2)}
+    curves = [LatticeDivergence(users, law, delta) for law in laws]
+    return lambda epsilon: max(curve(epsilon) for curve in curves)
 
 
 def delta_bounds(
@@ -200,7 +229,7 @@ def delta_bounds(
     if randomizer.size == 2:
         yield "binary response", BinaryDivergence(users, local, delta)(epsilon)
     if 2 <= len(randomizer.rows) <= MOST_INPUTS and local <= MOST_LOCAL:
-        yield "this channel", channel_bound(randomizer.rows, users, delta, epsilon)
+        yield "this channel", channel_curve(randomizer.rows, users, delta)(epsilon)
 
 
 def profile(users: int, randomizer: Randomizer, tail: float) -> Callable[[float], float]:
@@ -297,11 +326,7 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
         start, step = start + step, 2.0 * step
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
-        low, high = start, end
-        while high - low > PRECISION * high:
-            middle = low + (high - low) / 2.0
-            low, high = (middle, high) if enough(middle) else (low, middle)
-        return low, high
+        return bisection(lambda local: not enough(local), start, end, PRECISION)
 
     near = end if end < LARGEST_LOCAL else (start + end) / 2.0
     return foreseen(search, bound, target, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)
@@ -335,6 +360,19 @@ def checked_delta(field: str, value: Any) -> float:
     return in_range(field, delta, LEAST_DELTA, 1.0, high_open=True)
 
 
+def honest_users(users: int, honest: float) -> int:
+    """Return the least number of honest users: the fraction of all, rounded up.
+
+    A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
+
+    Examples
+    --------
+    >>> honest_users(1000, 0.1), honest_users(7, 0.5)
+    (100, 4)
+    """
+    return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
+
+
 @frozen_value()
 class Promise:
     """Neighbouring data sets differ in one user's value; the number of users is public.
@@ -363,11 +401,8 @@ class Promise:
 
     @property
     def honest_users(self) -> int:
-        """The users whose noise counts: honest N, rounded up, as at least that fraction follows it.
-
-        A decimal such as 0.7 is a double a little below or above; the smaller of both counts.
-        """
-        return math.ceil(min(Fraction(self.honest), Fraction(repr(self.honest))) * self.users)
+        """The users whose noise counts: honest N, rounded up, as at least that fraction follows it."""
+        return honest_users(self.users, self.honest)
 
     @property
     def guarantee(self) -> Guarantee:

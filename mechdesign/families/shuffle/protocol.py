@@ -11,10 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import Operation
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.client import Answer, AskedChoice, AskedNumber, Recipe
+from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, RowError
+from mechdesign.core.errors import CertificateError, DataError, MethodError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted
@@ -22,9 +24,9 @@ from mechdesign.core.values import Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng
-from mechdesign.families.shuffle.count_limits import Sum
+from mechdesign.families.shuffle.count_limits import Array, CountLimits, NoiseLimits, Sum, TwoKinds
 from mechdesign.families.shuffle.messages import MessageCounter, protocol_operations
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, ProtocolClient
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.show.figure import Bars, Figure, Panel
 
@@ -35,12 +37,21 @@ PIECE = 1 << 16
 """Users that are encoded at a time; their noise does not depend on how a table is cut into blocks."""
 
 
-class Protocol(ProtocolClient):
-    """A protocol in the shuffle model: a task and its noise.
+EXACT = 1 << 53
+"""Messages with larger numbers are written as texts of digits: other languages round such numbers."""
 
-    The task (``tasks``) reads people's values and says what is estimated. The noise makes the messages and
-    proves from the very integers that clients draw with how private they are. A protocol joins both: it turns
-    messages into sums that can be merged, and estimates from these.
+LARGEST_RING = 1 << 52
+"""Of larger rings the sum of two numbers is not exact in every language."""
+
+
+class Protocol(Mechanism):
+    """A protocol in the shuffle model: a row of a task and its noise.
+
+    The task (``tasks``) reads people's values and says what is estimated. The noise makes the messages,
+    proves from the very integers that clients draw with how private they are, and states what messages say of
+    a value, which the task decodes linearly; a protocol with code of its own decodes what is not linear. A
+    protocol is built from the promise, the calibration, the setting of its task, and the fields of its noise,
+    whose class describes them.
     """
 
     noise: Noise
@@ -68,9 +79,9 @@ class Protocol(ProtocolClient):
         """Return the one with about the least noise whose divergence is proven to be small enough."""
 
     @classmethod
-    @abstractmethod
     def published(cls, promise: Promise, *setting: Any, **allowed: Any) -> Self:
-        """Return the one with the constants of its paper."""
+        """Return the one with the constants of its paper; the arguments are those of ``calibrated``."""
+        return cls.calibrated(promise, *setting, calibration="published", **allowed)
 
     # What a protocol has to say of itself
 
@@ -220,6 +231,21 @@ class Protocol(ProtocolClient):
     def _tally_size(self) -> int:
         """Number of sums."""
 
+    @property
+    def _expected(self) -> TwoKinds:
+        """What messages say of a value with the expected number of dummies."""
+        return self.noise.decoder(Sum(self.noise.dummy_messages).mean)
+
+    def _decoded(
+        self, sums: NDArray[np.int64], messages: int
+    ) -> tuple[Array, Array, CountLimits | NoiseLimits]:
+        """Return the unbiased counts with standard errors, given how many messages there are; and limits."""
+        users = self.promise.users
+        decoder = self.noise.decoder(messages - users * self.noise.least_messages)
+        value = decoder.value(sums)
+        errors = np.sqrt(decoder.variance(np.clip(value, 0.0, float(users))))
+        return value, errors, decoder.limits(sums, value, users)
+
     @abstractmethod
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
         """Return the estimate from the sums over all messages."""
@@ -262,6 +288,25 @@ class Protocol(ProtocolClient):
             f"{count}, and {self.promise.users} users send {expected}",
             "give those of all users, each once",
         )
+
+    def _require_sent(
+        self,
+        sent: NDArray[np.int64],
+        each: NDArray[np.int64] | int,
+        thing: str = "category",
+        what: str = "share",
+    ) -> None:
+        """Raise DataError for a category that not every user has sent all about."""
+        wrong = np.flatnonzero(sent != self.promise.users * each)
+        if len(wrong):
+            place = int(wrong[0])
+            least = int(np.broadcast_to(each, len(sent))[place])
+            raise DataError(
+                "messages",
+                f"{thing} {place} has {counted(int(sent[place]), what)}, and {self.promise.users} users send "
+                f"{'one' if least == 1 else least} each",
+                "give those of all users",
+            )
 
     def _message_notes(self, messages: int) -> tuple[str, ...]:
         """Return a note when all users would hardly ever send ``messages`` messages."""
@@ -319,7 +364,6 @@ class Protocol(ProtocolClient):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""
         return (self._privacy,)
 
     def require(self) -> Self:
@@ -335,11 +379,8 @@ class Protocol(ProtocolClient):
 
     def figures(self) -> list[Figure]:
         """Return its error next to that of a curator who sees all data and adds Laplace noise."""
-        return self._beside(f"root mean squared error ({self.quantity})", self._curator, self._curator_error)
-
-    @property
-    def _curator_error(self) -> float:
-        return math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+        error = math.sqrt(2.0) * self.sensitivity / self.promise.epsilon
+        return self._beside(f"root mean squared error ({self.quantity})", self._curator, error)
 
     def _beside(self, y_label: str, other: str, error: float) -> list[Figure]:
         """Return the picture of two bars: the error, and what others reach."""
@@ -360,14 +401,41 @@ class Protocol(ProtocolClient):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the protocol from plain values; what it promises is proven again when it is loaded."""
         rest = dict(content)
         promise = Promise(*(rest.pop(name) for name in ("users", "epsilon", "delta", "honest")))
         return cls(promise, rest.pop("calibration"), **rest)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``encode``, ``shuffle`` and ``analyze``."""
         return protocol_operations(self)
+
+    # The client of other languages
+
+    def _question(self, column: str | None) -> AskedChoice | AskedNumber:
+        """Return what a client asks its user; numbers are rounded to steps."""
+        return AskedNumber(column, 0.0, 1.0)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws the messages of one value, which go to a shuffler."""
+        if (self._ring or 0) > LARGEST_RING:
+            raise MethodError(
+                "export", f"shares of this {self.type} are beyond 2^52", "build it with a smaller precision"
+            )
+        question = self._question(self.data_columns[0] if self.data_columns else None)
+        steps = self.setting().get("precision") if isinstance(question, AskedNumber) else None
+        parts = self.noise.client_parts()
+        actions = {"step": "messages", "round": steps, "texts": self._texts, "parts": parts}
+        columns = tuple(marked(part, self.survey_digest) for part in self.columns)
+        return Recipe((question,), columns, actions, True, True)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return the messages of one value in sorted order, from the bits of a source."""
+        messages: list[list[int]] = sorted(self._encode_piece(self._read_values([answer]), source).tolist())
+        return [list(map(str, row)) for row in messages] if self._texts else messages
+
+    @property
+    def _texts(self) -> bool:
+        """Whether the numbers of messages are written as texts."""
+        return max(self.noise.alphabets) > EXACT
 
     def _figures(self) -> str:
         promise = self.promise

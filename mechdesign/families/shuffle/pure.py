@@ -30,10 +30,10 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.count_limits import CountLimits, Group
+from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
-from mechdesign.families.shuffle.tasks import CountProtocol, TotalEstimate, TotalProtocol
+from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
 
 Array = NDArray[np.float64]
 
@@ -206,13 +206,6 @@ MOST_NOISE = TOTAL - (1 << 42)
 ROWS = 1 << 14
 """Users whose messages are made at a time."""
 
-PARTS = 64
-"""Epsilon is split into parts of this many."""
-
-MOST_DIGITS = 8
-DIGITS = 3
-"""Binary digits where no precision is given."""
-
 
 @frozen_value()
 class PureNoise(Noise):
@@ -299,7 +292,6 @@ class PureNoise(Noise):
 
     @property
     def local_epsilon(self) -> float:
-        """The logarithm of the largest ratio of one user's number of ones, rounded up."""
         middle = (self.length - 1) // 2
         return float_up(log_ratio(self.weights[middle], self.weights[middle + 1]))
 
@@ -310,21 +302,14 @@ class PureNoise(Noise):
         square = Fraction(sum(z * z * weight for z, weight in enumerate(self.weights)), TOTAL)
         return mean, square - mean**2, self.length - 2 * mean
 
-    @property
-    def chances(self) -> tuple[float, ...]:
-        """The weights as doubles."""
-        return tuple(weight / TOTAL for weight in self.weights)
+    def decoder(self, dummies: float) -> TwoKinds:
+        chances = [chance(weight) for weight in self.weights]
+        return TwoKinds(self.promise.users, chances[::-1], chances)
 
     @property
     def noise_cumulants(self) -> Cumulants:
         """The second to fourth cumulants of all ones when all users hold 0; the third one at its largest."""
-        return Group(self.promise.users, self.chances).cumulants()[1:]
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the unbiased count: the same for all data."""
-        _, variance, gain = self.moments
-        return math.sqrt(self.promise.users * float(variance)) / float(gain)
+        return Group(self.promise.users, tuple(weight / TOTAL for weight in self.weights)).cumulants()[1:]
 
     @property
     def most_messages(self) -> int:
@@ -360,7 +345,6 @@ class PureProtocol(TotalProtocol):
         return {"epsilon": self.promise.epsilon}
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the privacy of the shuffled messages, and that it is pure."""
         note = "delta is 0; for real numbers, by doubles rounded outward"
         pure = Certificate("pure", self.holds, False, self._pure_figures, self.witness, note)
         return (*super().certificates(), pure)
@@ -371,16 +355,6 @@ class CntPURE(PureProtocol, CountProtocol):
 
     Without noise (length - 1) / 2 of the bits are 1 for the value 0, and (length + 1) / 2 for 1; with the
     chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
-
-    Parameters
-    ----------
-    promise : Promise
-        Kept with delta 0.
-    calibration : {"exact"}
-    length : int
-        Odd, from 3 to 255.
-    noise, ratio : int
-        Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
 
     Notes
     -----
@@ -405,24 +379,7 @@ class CntPURE(PureProtocol, CountProtocol):
 
     @property
     def _pure_figures(self) -> dict[str, Any]:
-        """The largest logarithm of a ratio, and epsilon."""
         return {"pure_epsilon": self.noise.pure_epsilon, **super()._pure_figures}
-
-    @property
-    def rmse(self) -> float:
-        """The standard deviation of the count: unbiased, and the same for all data."""
-        return self.noise.deviation
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased count; the interval is exact."""
-        users, chances = self.promise.users, self.noise.chances
-        mean, _, gain = self.noise.moments
-        value = float((int(sums[0]) - users * mean) / gain)
-
-        def law(count: int) -> tuple[Group, ...]:
-            return Group(count, chances[::-1]), Group(users - count, chances)
-
-        return self.total(value, messages, CountLimits.of(int(sums[0]), value, users, law))
 
 
 @lru_cache(maxsize=256)

@@ -18,17 +18,14 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
 from mechdesign.collect.collecting import UNMARKED, Operation, Option, Settings
-from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.errors import DataError, UnknownNameError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, frozen_value
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
-from mechdesign.families.shuffle.dummies import Rows, RowsProtocol
-from mechdesign.families.shuffle.tasks import TotalEstimate, count_table
-from mechdesign.show.figure import Figure
-from mechdesign.show.panels import interval_figures
+from mechdesign.families.shuffle.dummies import CounterRows, RowsProtocol
+from mechdesign.families.shuffle.tasks import CategoryCounts, TotalEstimate
 
 Array = NDArray[np.float64]
 
@@ -39,8 +36,8 @@ SHOWN = 32
 """Number of ranges that are printed."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class RangeEstimate(ListedEstimate):
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class RangeEstimate(CategoryCounts):
     """Counts of dyadic ranges, from which those of all ranges are added up.
 
     ``value`` and ``standard_error`` are of the cumulative counts: how many users hold a category or one
@@ -71,16 +68,13 @@ class RangeEstimate(ListedEstimate):
     """
 
     thing: ClassVar[str] = "up to"
-    things: ClassVar[str] = "names"
+    kind_of_counts: ClassVar[str] = "cumulative counts"
+    axis: ClassVar[str] = "category, with all before it"
+    json_key: ClassVar[str] = "up_to"
 
-    value: Array
-    standard_error: Array
     nodes: tuple[Array, ...]
     node_error: float
-    names: Sequence[str]
-    messages: int
     noise: NodeDummies
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -98,7 +92,9 @@ class RangeEstimate(ListedEstimate):
         value[-1] = users  # all hold some category
         errors = {size: _dummies(size, noise).deviation for size in set(parts.tolist())}
         error = np.array([errors[size] for size in parts.tolist()])
-        return cls(value, error, users, nodes, node_error, names, messages, noise, notes)
+        return cls(
+            value, error, users, names, messages, notes, nodes=nodes, node_error=node_error, noise=noise
+        )
 
     def count(self, first: int, last: int) -> tuple[float, float]:
         """Return the number of users with a category in this range, and its standard error."""
@@ -136,43 +132,14 @@ class RangeEstimate(ListedEstimate):
         down, up = np.array([ends[size] for size in parts.tolist()]).T
         return self.value - down, self.value + up
 
-    def figures(self) -> list[Figure]:
-        """Return the cumulative counts with their intervals."""
-        title = f"Estimated cumulative counts of {self.users} users"
-        return interval_figures(
-            title,
-            self.names,
-            self.value,
-            self.interval(),
-            "category, with all before it",
-            "users",
-            possible=(0.0, float(self.users)),
-        )
-
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.names), 'category')}, {counted(self.users, 'user')}"
         return f"RangeEstimate({sizes}, +- {self.node_error:.3g} a part)"
 
-    def __str__(self) -> str:
+    def _printed(self) -> tuple[NDArray[np.int64], str]:
         size = len(self.value)
         places = np.unique(np.linspace(0, size - 1, min(SHOWN, size)).round().astype(int))
-        text = count_table(self.thing, self.names, places, self.value, self.standard_error, self.interval())
-        more = f"\n{len(places)} of {counted(size, 'category')}" if len(places) < size else ""
-        sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
-        return f"{text}{more}\n{sent}{self._noted()}"
-
-    def as_json(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return {
-            "names": list(self.names),
-            "up_to": self.value.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "users": self.users,
-            "messages": self.messages,
-            "notes": list(self.notes),
-        }
+        return places, f"\n{len(places)} of {counted(size, 'category')}" if len(places) < size else ""
 
 
 def _parts_of_first(size: int) -> NDArray[np.int64]:
@@ -240,21 +207,19 @@ LAST = Option("last", "text", "its last category")
 
 
 @frozen_value()
-class TreeRows(Rows):
-    """The node with the user's category, for each level of a binary tree over the categories."""
+class TreeRows(CounterRows):
+    """The node with the user's category, for each level of a binary tree over up to 2**16 categories."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The nodes of each level."""
-        return level_sizes(self.size)
+        size = integer("categories", self.size, 2, MOST_CATEGORIES)
+        return tuple(2 << level for level in range((size - 1).bit_length()))
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
-        """Return the nodes of these categories on level row + 1."""
         node: NDArray[np.int64] = values >> (self.rows - 1 - row)
         return node
 
     def own_of(self, row: int) -> Steps:
-        """Return the user's cell of a row, as plain values."""
         return {"shift": self.rows - 1 - row}
 
 
@@ -263,16 +228,6 @@ class RangeTree(RowsProtocol):
 
     Every range is made up of at most 2 (L - 1) nodes, L = ceil(log2 categories); the number of all users is
     known.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    categories : int
-        In their order; from 2 to 2**16.
-    labels : sequence of str, optional
-    trials, cell : int
-        As in :class:`Rows`.
 
     Notes
     -----
@@ -350,15 +305,3 @@ class RangeTree(RowsProtocol):
         if text not in names:
             raise UnknownNameError(name, f"{text!r} is not a category", f"give one, such as {names[0]!r}")
         return names.index(text)
-
-
-def level_sizes(categories: int) -> tuple[int, ...]:
-    """Return the number of nodes of each level below the root.
-
-    Examples
-    --------
-    >>> level_sizes(5)
-    (2, 4, 8)
-    """
-    size = integer("categories", categories, 2, MOST_CATEGORIES)
-    return tuple(2 << level for level in range((size - 1).bit_length()))

@@ -204,7 +204,6 @@ class SecureNoise(Noise):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """A share is a number of Z_q."""
         return (self.modulus,)
 
     def client_parts(self) -> list[Steps]:
@@ -217,7 +216,6 @@ class SecureNoise(Noise):
         return part("noisy", **numbers, **table.client_rows())
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the shares of numbers with noise, a row each."""
         table, _ = polya_table(self.promise.honest_users, self.alpha, self.depth)
         noisy = values + table.draw(len(values), source) - table.draw(len(values), source)
         return split(noisy % self.modulus, self.shares, self.modulus, source).reshape(-1, 1)
@@ -265,7 +263,7 @@ def margin_of(promise: Promise, alpha: Fraction) -> int:
 
 
 class SecureProtocol(TotalProtocol):
-    """A noisy sum, hidden by split-mix."""
+    """A noisy sum, hidden by split-mix: formed in a ring, with noise that no message shows by itself."""
 
     noise: SecureNoise
     _hiding = SecureNoise
@@ -290,13 +288,6 @@ class SecureProtocol(TotalProtocol):
 
 class CntSGM(SecureProtocol, CountProtocol):
     """Every user adds a small part of discrete Laplace noise to the bit, and splits the result into shares.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    ratio, depth, shares, modulus : int
-        Of :class:`SecureNoise`.
 
     Notes
     -----
@@ -457,7 +448,6 @@ class Parities(Noise):
 
     @property
     def most_messages(self) -> int:
-        """The shares of a bit for each category."""
         return self.size * self.shares
 
     @property
@@ -469,7 +459,6 @@ class Parities(Noise):
         return [part("parities", size=self.size, shares=self.shares, flip=whole_hex(self.flip))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each user and category the shares of the bit."""
         size, m, parts = self.size, self.shares, []
         rows = max(1, PART // (size * m))
         names = np.repeat(2 * np.arange(size, dtype=np.int64), m)
@@ -488,17 +477,7 @@ class DistinctParity(HistogramProtocol):
 
     The parity of a category that somebody holds is a fair bit, of one that nobody holds it is 1 with
     1/(e^epsilon + 1), when only the honest users' bits count. The bits are sent as shares.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    categories : int
-    labels : sequence of str, optional
-    flip : int
-        Out of 2**62, the chance of a 1 for a category that the user does not hold.
-    shares : int
-        Of each bit, from 3.
+    The estimate is linear in the number of odd parities, not of messages.
 
     Notes
     -----
@@ -534,7 +513,6 @@ class DistinctParity(HistogramProtocol):
         return math.sqrt(float(self.variance_of(np.array([float(most)]))[0]))
 
     def forecast(self, users: int | None = None) -> Forecast:
-        """Return the error for the users it was made for."""
         quantity = f"the {self.quantity}"
         return Forecast(quantity, self.promise.users, possible=True, largest=self.rmse, of=quantity)
 

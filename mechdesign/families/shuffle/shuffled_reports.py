@@ -137,7 +137,6 @@ class Shuffled(CollectingMechanism):
         return Certificate("central_privacy", holds, False, figures, {}, note, proof=promise.proof(bound))
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return those of the local mechanism, and that of the shuffled reports."""
         return *self.local.certificates(), self.central
 
     def audit(self) -> PrivacyVerdict:
@@ -173,7 +172,6 @@ class Shuffled(CollectingMechanism):
         return self.local.forecast(self.promise.users if users is None else users)
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return the number of codes that each column takes, as for the local mechanism."""
         return self.local.bare_codes()
 
     def _is_value(self, text: str) -> bool:
@@ -187,18 +185,15 @@ class Shuffled(CollectingMechanism):
         return mechanism.replaced(about=self.about)
 
     def with_about(self, about: About) -> Self:
-        """Return the same with what is said about its survey: reports are those of the local mechanism."""
         return self.replaced(about=about, local=self.local.with_about(about))
 
     def stream(self) -> str:
         return self.local.stream()
 
     def recipe(self) -> Recipe:
-        """Return that of the local mechanism: a shuffler sorts the reports of all users before use."""
         return self.local.recipe()
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return one report of the local mechanism, from the bits of a source."""
         return self.local.draw_recipe(answer, source)
 
     # Tables
@@ -264,14 +259,12 @@ class Shuffled(CollectingMechanism):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return the guarantee, and the type and content of the local mechanism."""
         local = {"type": self.local.type, "content": self.local.content()}
         return {**self.promise.as_dict(), "local": local}
 
     @classmethod
     @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values; both guarantees are proven again."""
         kind = mechanism_types().get(content["local"]["type"])
         if kind is None or not issubclass(kind, CollectingMechanism):
             raise CertificateError("local", "is not a mechanism that users run")
@@ -438,7 +431,8 @@ def shuffled(
     design = _passing(problem, any_epsilon, promise, method)
     if design is None:
         raise MethodError(problem.name, f"nothing passes at local epsilon {any_epsilon:g}")
-    if refine and _has_more(design[1].randomizer):
+    randomizer = design[1].randomizer  # some have a bound of their own
+    if refine and (randomizer.size >= 2 or 2 <= len(randomizer.rows) <= MOST_INPUTS):
         design = _refined(problem, any_epsilon, promise, method, design)
     return ShuffledDesign(design[0], plain, promise, any_epsilon, design[1])
 
@@ -485,11 +479,6 @@ def _passing(problem: Problem, local: float, promise: Promise, method: str | Non
     except CertificateError:
         return None
     return solution, Shuffled(mechanism, promise)
-
-
-def _has_more(randomizer: Randomizer) -> bool:
-    """Return whether there is a bound of its own for the randomizer."""
-    return randomizer.size >= 2 or 2 <= len(randomizer.rows) <= MOST_INPUTS
 
 
 def _refined(problem: Problem, low: float, promise: Promise, method: str | None, first: Passing) -> Passing:

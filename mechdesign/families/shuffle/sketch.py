@@ -23,8 +23,8 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draws import AffineFamily, collision, prime_from
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
-from mechdesign.families.shuffle.count_limits import CountLimits, NoiseLimits, two_kinds
-from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies, Rows, RowsProtocol
+from mechdesign.families.shuffle.count_limits import NoiseLimits, TwoKinds, two_kinds
+from mechdesign.families.shuffle.dummies import MOST_TRIALS, CounterRows, Dummies, RowsProtocol
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, bits, fewest_dummies, part, too_few
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
@@ -37,7 +37,7 @@ MOST_BUCKETS = 1 << 24
 
 
 @frozen_value()
-class SketchRows(Rows):
+class SketchRows(CounterRows):
     """The own bucket of each of ``hashes`` public hash functions, which follow from ``seed``."""
 
     hashes: int = value_field(plain_int)
@@ -53,7 +53,6 @@ class SketchRows(Rows):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """As many buckets for each hash function."""
         return (self.buckets,) * self.hashes
 
     @cached_property
@@ -72,39 +71,20 @@ class SketchRows(Rows):
         return float(collision(self.family.prime, self.buckets))
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
-        """Return the buckets of these categories under the hash function of a row."""
         return self.family.buckets_of(np.array(self.functions[row], dtype=np.int64), values)
 
     def own_of(self, row: int) -> Steps:
-        """Return the user's cell of a row, as plain values."""
         shape = {"prime": self.family.prime, "buckets": self.buckets}
         return {"seed": int(self.functions[row]), **shape}
 
     @classmethod
     def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:
-        """Return the noise with the paper's rows and buckets."""
-        return cls(promise, size, trials, cell, **published_shape(promise, size))
-
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return 90 t^2 ln(2 t/delta) / (n epsilon^2) dummies of a user in a cell, t rows."""
-        shaped = cls.shaped(promise, size, 1, 1)
-        rows = shaped.rows
-        noise = 90.0 * rows**2 * math.log(2.0 * rows / promise.delta) / promise.epsilon**2
-        share = noise / promise.honest_users
-        if share >= 1.0:
-            least = math.floor((noise + (promise.honest < 1.0)) / promise.honest) + 1
-            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
-        trials, limit = math.ceil(share * shaped.buckets), allowed.max_messages
-        most = MOST_TRIALS if limit is None else min(MOST_TRIALS, limit // rows - 1)
-        if trials > most:
-            raise OutOfReachError(
-                f"its theorem requires {rows * (trials + 1)} messages per user", remedy="allow them"
-            )
-        return cls.shaped(promise, size, trials, min(shaped.full, math.ceil(share / trials * 2.0**62)))
+        """Return the noise with the paper's rows, and its buckets where fewer never collide."""
+        rows = max(1, math.ceil(math.log(2.0 * size)))
+        buckets = min(prime_from(size), 2 * promise.users, MOST_BUCKETS)
+        return cls(promise, size, trials, cell, rows, buckets)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the hash functions' number, range and seed, and the noise."""
         shape = {"hashes": self.hashes, "buckets": self.buckets, "seed": self.seed}
         return {**shape, "trials": self.trials, "cell": self.cell}
 
@@ -126,7 +106,7 @@ class PUCM(RowsProtocol):
         Of the public hash functions; drawn by the system where none is given, and kept in the file. The error
         that is stated is that over their draw: users' categories must not depend on it.
     trials, cell : int
-        As in :class:`Rows`.
+        As in :class:`CounterRows`.
 
     Notes
     -----
@@ -172,7 +152,6 @@ class PUCM(RowsProtocol):
         return variance + upper_square(self.noise.law, self.noise.rows, mean, self.promise.users * chance)
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same for every category, whoever holds it."""
         return np.full(len(count), self._square)
 
     @property
@@ -195,21 +174,6 @@ class PUCM(RowsProtocol):
         noise = LeastOfRows(self.noise.law, self.noise.rows, self.promise.users, self.promise.users * chance)
         limits = NoiseLimits(noise, np.full(len(value), self._least[0]))
         return self.counts(value, messages, limits, notes=self._message_notes(messages))
-
-
-def published_shape(promise: Promise, categories: int) -> dict[str, int]:
-    """Return the paper's rows and buckets: no more buckets than never collide.
-
-    Examples
-    --------
-    >>> published_shape(Promise(100, 1.0, 1e-6), 100_000)
-    {'hashes': 13, 'buckets': 200}
-    """
-    rows = max(1, math.ceil(math.log(2.0 * categories)))
-    return {
-        "hashes": rows,
-        "buckets": min(prime_from(categories), 2 * promise.users, MOST_BUCKETS),
-    }
 
 
 def public_seed(seed: int, row: int, functions: int) -> int:
@@ -365,20 +329,7 @@ class Codewords(Dummies):
                 return noise
         too_few(promise, most, MOST_TRIALS, lambda other: cls(other, size, most, TOTAL, 1).holds)
 
-    @classmethod
-    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return 36 ln(1/delta) / epsilon^2 dummies of each user and log2(users) entries."""
-        require_codewords(size)
-        trials = math.ceil(
-            36.0 * math.log(1.0 / promise.delta) / promise.epsilon**2 * promise.users / promise.honest_users
-        )
-        most = MOST_TRIALS if allowed.max_messages is None else min(MOST_TRIALS, allowed.max_messages - 1)
-        if trials > most:
-            raise OutOfReachError(f"its theorem requires {trials + 1} messages per user", remedy="allow them")
-        return cls(promise, size, trials, TOTAL, min(MOST_ENTRIES, (promise.users - 1).bit_length()))
-
     def parameters(self) -> dict[str, Any]:
-        """Return the entries of a message, the number of trials and the weight of a dummy."""
         return {"entries": self.entries, "trials": self.trials, "dummy": self.dummy}
 
     @property
@@ -415,6 +366,9 @@ class Codewords(Dummies):
         return blanket_divergence(trials, chance, own, Fraction(0), self.promise.epsilon)
 
     proof = "one message among the honest users' dummies that fit one of two categories"
+
+    def decoder(self, dummies: float) -> TwoKinds:
+        return two_kinds(self.promise.users + dummies, 1, self.fit)
 
     @property
     def alphabets(self) -> tuple[int, ...]:
@@ -454,6 +408,7 @@ class PRHR(HistogramProtocol):
 
     The codeword of category j are the columns c of the Hadamard matrix with an even number of common binary
     digits of c and j + 1: half of all columns, and a quarter in common with any other codeword.
+    A message counts for all categories whose codeword holds its entries.
 
     Notes
     -----
@@ -474,12 +429,6 @@ class PRHR(HistogramProtocol):
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(f"entries_{place}" for place in range(self.noise.numbers))
-
-    def variance_of(self, count: Array) -> Array:
-        fit = float(self.noise.fit)
-        messages = self.promise.users * self.mean_messages - count
-        result: Array = messages * fit / (1.0 - fit)
-        return result
 
     @cached_property
     def _codewords(self) -> NDArray[np.uint64]:
@@ -523,15 +472,6 @@ class PRHR(HistogramProtocol):
             cells = np.unpackbits(np.ascontiguousarray(fits).view(np.uint8), axis=1, bitorder="little")
             total += cells[:, : self.labels.size].sum(axis=0, dtype=np.int64)
         return total
-
-    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
-        """Return the unbiased counts, given how many messages there are; the intervals are exact."""
-        fit = float(self.noise.fit)
-        value = ((sums - messages * fit) / (1.0 - fit)).astype(np.float64)
-        held = np.clip(value, 0.0, float(self.promise.users))
-        errors = np.sqrt((messages - held) * fit / (1.0 - fit))
-        limits = CountLimits(sums, value, self.promise.users, two_kinds(messages, 1, self.noise.fit))
-        return self.counts(value, messages, limits, errors, self._message_notes(messages))
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:

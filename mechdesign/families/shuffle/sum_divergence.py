@@ -205,12 +205,6 @@ def kary_law(local_epsilon: float, size: int) -> Law:
     return Law(local_epsilon, 2.0 / (excess + (size - 2)), (size - 2) / excess, 1.0 if size > 2 else 0.0)
 
 
-def clones_law(local_epsilon: float) -> Law:
-    """Return the distribution of the clones of Feldman, McMillan and Talwar (2021), theorem 3.2."""
-    grown = math.exp(local_epsilon)
-    return Law(local_epsilon, 1.0 / math.expm1(local_epsilon), scale=2.0 * grown / (grown + 1.0))
-
-
 class Divergence:
     """An upper bound of delta as a function of the central epsilon; the costly part is done once.
 

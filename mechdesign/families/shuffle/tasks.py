@@ -6,24 +6,27 @@ The tasks: what people hold and what is estimated. Counts, sums and histograms; 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.client import AskedChoice, AskedNumber
 from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
+from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.intervals import Limits
-from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.errors import RowError
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast
 from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.shuffle.count_limits import SingleLimits
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.protocol import Protocol
@@ -110,7 +113,63 @@ class TotalEstimate(Estimated):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HistogramEstimate(ListedEstimate):
+class CategoryCounts(ListedEstimate):
+    """Estimated counts of categories, or of what is made of them."""
+
+    thing: ClassVar[str] = "category"
+    things: ClassVar[str] = "names"
+    kind_of_counts: ClassVar[str] = "counts"
+    axis: ClassVar[str] = "category"
+    json_key: ClassVar[str] = "value"
+
+    value: Array
+    standard_error: Array
+    names: Sequence[str]
+    messages: int
+    notes: tuple[str, ...] = ()
+
+    def _names(self) -> Sequence[str]:
+        return self.names
+
+    def figures(self) -> list[Figure]:
+        """Return the counts with their intervals."""
+        title = f"Estimated {self.kind_of_counts} of {self.users} users"
+        possible = (0.0, float(self.users))
+        return interval_figures(
+            title, self.names, self.value, self.interval(), self.axis, "users", possible=possible
+        )
+
+    def _printed(self) -> tuple[NDArray[np.int64], str]:
+        """Return the places that are printed, and what is said of the others."""
+        size = len(self.value)
+        if size <= SHOWN:
+            return np.arange(size), ""
+        return np.argsort(-self.value, kind="stable")[:SHOWN], f"\nthe largest {SHOWN} of {size}"
+
+    def __str__(self) -> str:
+        places, more = self._printed()
+        text = count_table(self.thing, self.names, places, self.value, self.standard_error, self.interval())
+        sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
+        return f"{text}{more}\n{sent}{self._noted()}"
+
+    def as_json(self) -> dict[str, Any]:
+        low, high = self.interval()
+        return json_object(
+            {
+                "names": list(self.names),
+                self.json_key: self.value.tolist(),
+                "standard_error": self.standard_error.tolist(),
+                "low": low.tolist(),
+                "high": high.tolist(),
+                "users": self.users,
+                "messages": self.messages,
+                "notes": list(self.notes),
+            }
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HistogramEstimate(CategoryCounts):
     """The estimated number of users in each category.
 
     Attributes
@@ -133,56 +192,13 @@ class HistogramEstimate(ListedEstimate):
     10 users, 10 messages
     """
 
-    thing: ClassVar[str] = "category"
-    things: ClassVar[str] = "names"
-
-    value: Array
-    standard_error: Array
-    names: Sequence[str]
-    messages: int
-    notes: tuple[str, ...] = ()
     limits: Limits | None = field(default=None, compare=False)
-
-    def _names(self) -> Sequence[str]:
-        return self.names
-
-    def figures(self) -> list[Figure]:
-        """Return the counts with their intervals."""
-        title = f"Estimated counts of {self.users} users"
-        possible = (0.0, float(self.users))
-        return interval_figures(
-            title, self.names, self.value, self.interval(), "category", "users", possible=possible
-        )
 
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())
         return (
             f"HistogramEstimate({counted(len(self.value), 'category')}, "
             f"{counted(self.users, 'user')}, at most +- {largest:.3g})"
-        )
-
-    def __str__(self) -> str:
-        order = np.arange(len(self.value))
-        if len(order) > SHOWN:
-            order = np.argsort(-self.value, kind="stable")[:SHOWN]
-        text = count_table("category", self.names, order, self.value, self.standard_error, self.interval())
-        more = f"\nthe largest {SHOWN} of {len(self.value)}" if len(self.value) > SHOWN else ""
-        sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
-        return f"{text}{more}\n{sent}{self._noted()}"
-
-    def as_json(self) -> dict[str, Any]:
-        low, high = self.interval()
-        return json_object(
-            {
-                "names": list(self.names),
-                "value": self.value.tolist(),
-                "standard_error": self.standard_error.tolist(),
-                "low": low.tolist(),
-                "high": high.tolist(),
-                "users": self.users,
-                "messages": self.messages,
-                "notes": list(self.notes),
-            }
         )
 
 
@@ -266,22 +282,19 @@ class CountProtocol(TotalProtocol):
 
     @classmethod
     def calibrated(
-        cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
+        cls,
+        promise: Promise,
+        max_messages: int | None = None,
+        local_cap: float | None = None,
+        *,
+        calibration: str = "exact",
     ) -> Self:
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls._hiding.fitting(promise, 2, allowed), "exact")._keeping(allowed)
+        noise = cls._hiding.by(calibration, promise, 2, allowed)
+        return cls(promise, calibration, *noise.parameters().values())._keeping(allowed)
 
-    @classmethod
-    def published(
-        cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
-    ) -> Self:
-        """Return the one with the constants of its paper."""
-        allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls._hiding.printed(promise, 2, allowed), "published")._keeping(allowed)
-
-    @classmethod
-    def _of(cls, noise: Noise, calibration: str) -> Self:
-        return cls(noise.promise, calibration, *noise.parameters().values())
+    def _question(self, column: str | None) -> AskedChoice | AskedNumber:
+        return AskedChoice(column, 2)
 
     def _read_values(self, values: Any) -> NDArray[np.int64]:
         """Return zeros and ones; True and False are taken as well."""
@@ -290,6 +303,11 @@ class CountProtocol(TotalProtocol):
         self._require_users(len(read))
         return read
 
+    @property
+    def rmse(self) -> float:
+        """The standard deviation of the unbiased count: the same for all data."""
+        return math.sqrt(float(self._expected.variance(np.zeros(1))[0]))
+
     def rmse_at(self, ones: float) -> float:
         """Return the error when this share of the users holds 1; by default it is the same for all data."""
         return self.rmse
@@ -297,6 +315,11 @@ class CountProtocol(TotalProtocol):
     def messages_at(self, ones: float) -> float:
         """Return the expected messages of a user when this share of the users holds 1."""
         return self.mean_messages
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+        (value,), (error,), limits = self._decoded(sums, messages)
+        notes = self._message_notes(messages)
+        return self.total(value, messages, SingleLimits(limits), float(error), notes)
 
 
 class SumProtocol(TotalProtocol):
@@ -317,6 +340,8 @@ class SumProtocol(TotalProtocol):
 
     quantity: ClassVar[str] = "sum"
     _value_text: ClassVar[str] = "a number from 0 to 1"
+    _digit_names: ClassVar[tuple[str, str]] = ("digit", "bit")
+    """What a digit of the numbers is called, and a message about it."""
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's number is 1 or 0",
         "event": "a large noisy sum",
@@ -335,31 +360,20 @@ class SumProtocol(TotalProtocol):
         precision: int = 0,
         max_messages: int | None = None,
         local_cap: float | None = None,
+        *,
+        calibration: str = "exact",
+        **shape: Any,
     ) -> Self:
-        """Return the one with about the least noise that is proven; with precision 0 of the best one."""
-        return cls._made("exact", promise, precision, Allowed(max_messages, local_cap))
+        """Return the one with about the least noise that is proven; with precision 0 of the best one.
 
-    @classmethod
-    def published(
-        cls,
-        promise: Promise,
-        precision: int = 0,
-        max_messages: int | None = None,
-        local_cap: float | None = None,
-    ) -> Self:
-        """Return the one with the constants of its paper, and with precision 0 with its precision."""
-        return cls._made("published", promise, precision, Allowed(max_messages, local_cap))
-
-    @classmethod
-    def _made(cls, calibration: str, promise: Promise, precision: int, allowed: Allowed) -> Self:
-        noise = cls._hiding.by(calibration, promise, _values(precision), allowed)
+        ``shape`` is of the noise: for ``rsum-rm`` the number of ``digits``.
+        """
+        allowed = Allowed(max_messages, local_cap)
+        size = integer("precision", precision, 1, MOST_STEPS) + 1 if precision else 0
+        noise = cls._hiding.by(calibration, promise, size, allowed, **shape)
         # A stated precision decides how many messages there are.
         limits = replace(allowed, max_messages=None) if precision else allowed
-        return cls._of(noise, calibration)._keeping(limits)
-
-    @classmethod
-    def _of(cls, noise: Noise, calibration: str) -> Self:
-        return cls(noise.promise, calibration, noise.size - 1, **noise.parameters())
+        return cls(promise, calibration, noise.size - 1, **noise.parameters())._keeping(limits)
 
     def setting(self) -> dict[str, Any]:
         return {"precision": self.precision}
@@ -385,10 +399,28 @@ class SumProtocol(TotalProtocol):
         up = source.integers(len(values)) < ((scaled - whole) * TOTAL).astype(np.int64)
         return np.minimum(whole.astype(np.int64) + up, self.precision)
 
+    @property
+    def rmse(self) -> float:
+        return self.noise.rmse
 
-def _values(precision: int) -> int:
-    """Return the number of values in ``precision`` steps; 0 where the noise is to choose the steps."""
-    return integer("precision", precision, 1, MOST_STEPS) + 1 if precision else 0
+    @property
+    def _tally_size(self) -> int:
+        """The sum of each digit; of several also the number of messages about each."""
+        return 2 * len(self.noise.sum_digits) if self._halves else 1
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+        """Return the unbiased sum; refuse digits that not every user has sent."""
+        digits, users, steps = self.noise.sum_digits, self.promise.users, self.precision
+        if self._halves:
+            each = np.array([digit.reports for digit in digits])
+            self._require_sent(sums[len(digits) :], each, *self._digit_names)
+        value, parts = Fraction(0), []
+        for total, digit in zip(sums.tolist(), digits, strict=False):
+            factor = digit.steps / digit.gain
+            value += (total - users * digit.mean) * factor
+            parts.append((digit.cumulants, float(factor / steps)))
+        step = 0.0 if self._halves else parts[0][1]
+        return self.total(float(value / steps), messages, WorstLimits.of(parts, users, steps, step))
 
 
 class HistogramProtocol(Protocol):
@@ -435,33 +467,16 @@ class HistogramProtocol(Protocol):
         labels: Sequence[str] | None = None,
         *,
         local_cap: float | None = None,
+        calibration: str = "exact",
+        **shape: Any,
     ) -> Self:
-        return cls._made("exact", promise, categories, Allowed(max_messages, local_cap), labels)
+        """Return the one with about the least noise that is proven to be enough.
 
-    @classmethod
-    def published(
-        cls,
-        promise: Promise,
-        categories: int,
-        max_messages: int | None = None,
-        labels: Sequence[str] | None = None,
-        *,
-        local_cap: float | None = None,
-    ) -> Self:
-        """Return the one with the constants of its paper."""
-        return cls._made("published", promise, categories, Allowed(max_messages, local_cap), labels)
-
-    @classmethod
-    def _made(
-        cls,
-        calibration: str,
-        promise: Promise,
-        categories: int,
-        allowed: Allowed,
-        labels: Sequence[str] | None,
-    ) -> Self:
+        ``shape`` is of the noise: for ``murs`` the number of ``shufflers``.
+        """
         size = integer("categories", categories, 2, MOST_CATEGORIES)
-        noise = cls._hiding.by(calibration, promise, size, allowed)
+        allowed = Allowed(max_messages, local_cap)
+        noise = cls._hiding.by(calibration, promise, size, allowed, **shape)
         return cls._of(noise, calibration, labels)._keeping(allowed)
 
     @classmethod
@@ -471,8 +486,10 @@ class HistogramProtocol(Protocol):
         }
         return cls(noise.promise, calibration, noise.size, labels, **parameters, **more)
 
+    def _question(self, column: str | None) -> AskedChoice | AskedNumber:
+        return AskedChoice.of(self.labels, column)
+
     def setting(self) -> dict[str, Any]:
-        """Return the number of categories and their names."""
         names = None if self.labels.names is None else list(self.labels.names)
         return {"categories": self.labels.size, "labels": names}
 
@@ -499,9 +516,9 @@ class HistogramProtocol(Protocol):
         users = self.promise.users
         return Forecast("the histogram", users, True, largest, self.rmse, empty, of="a count")
 
-    @abstractmethod
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the estimate of categories that ``count`` users hold."""
+        return self._expected.variance(count)
 
     def squares_at(self, count: Array) -> Array:
         """Return the mean squared error of categories that ``count`` users hold."""
@@ -509,7 +526,6 @@ class HistogramProtocol(Protocol):
 
     @property
     def rmse(self) -> float:
-        """The standard deviation of a category that no user holds."""
         return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
 
     def counts(
@@ -526,14 +542,6 @@ class HistogramProtocol(Protocol):
             errors = np.sqrt(self.variance_of(np.clip(doubles, 0.0, float(users))))
         return HistogramEstimate(doubles, errors, users, tuple(self.labels.shown()), messages, notes, limits)
 
-    def _require_sent(self, sent: NDArray[np.int64], each: int, what: str = "shares") -> None:
-        """Raise DataError for a category that not every user has sent all about."""
-        users = self.promise.users
-        wrong = np.flatnonzero(sent != users * each)
-        if len(wrong):
-            raise DataError(
-                "messages",
-                f"category {int(wrong[0])} has {int(sent[wrong[0]])} {what}, and {users} users send "
-                f"{'one' if each == 1 else each} each",
-                "give those of all users",
-            )
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
+        value, errors, limits = self._decoded(sums, messages)
+        return self.counts(value, messages, limits, errors, self._message_notes(messages))

@@ -36,6 +36,7 @@ from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, require_
 from mechdesign.families.shuffle.promise import (
     OutOfReachError,
     Promise,
+    bisection,
     half_of,
     remedy,
 )
@@ -199,13 +200,7 @@ def least_distance(
         gap = n * (n - 1.0) / 2.0 * e - allowed
         return gap > 0.0 and gap * gap >= spread * (2.0 / error - 1.0)
 
-    if not enough(1.0):
-        return math.inf
-    low, high = 0.0, 1.0
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisection(enough, 0.0, 1.0, rounds=50)[1] if enough(1.0) else math.inf
 
 
 ROUGHLY = 4
@@ -255,6 +250,8 @@ class UniformityProtocol(HistogramProtocol):
         error: float = ERROR,
         *,
         local_cap: float | None = None,
+        calibration: str = "exact",
+        **shape: Any,
     ) -> Self:
         """Return the one with about the least noise, or say what it would take to find any distance.
 
@@ -263,21 +260,19 @@ class UniformityProtocol(HistogramProtocol):
         OutOfReachError
             When no distance is sure to be found.
         """
-        size, allowed = (
-            integer("categories", categories, 2, MOST_CATEGORIES),
-            Allowed(max_messages, local_cap),
-        )
+        size = integer("categories", categories, 2, MOST_CATEGORIES)
+        allowed = Allowed(max_messages, local_cap)
 
         def possible(other: Promise) -> bool:
             try:
                 noise = cls._hiding.fitting(other, size, allowed)
-                return cls._of(noise, "exact", labels, error=error).rmse <= 1.0
+                return cls._of(noise, calibration, labels, error=error).rmse <= 1.0
             except OutOfReachError:
                 return False
 
-        noise = cls._hiding.fitting(promise, size, allowed)
-        protocol = cls._of(noise, "exact", labels, error=error)
-        if protocol.rmse > 1.0:
+        noise = cls._hiding.by(calibration, promise, size, allowed, **shape)
+        protocol = cls._of(noise, calibration, labels, error=error)
+        if calibration == "exact" and protocol.rmse > 1.0:
             way = remedy(promise, possible, ROUGHLY)
             raise OutOfReachError(
                 "no distance from uniform is sure to be found", remedy=f"{way}, or a larger error"
@@ -285,11 +280,9 @@ class UniformityProtocol(HistogramProtocol):
         return protocol._keeping(allowed)
 
     def setting(self) -> dict[str, Any]:
-        """Return the categories, their names, and the probability of a wrong answer."""
         return {**super().setting(), "error": self.error}
 
     def forecast(self, users: int | None = None) -> Forecast:
-        """Return the distance that is found, or that there is none."""
         reason = "even a single category for all may be missed; give more users, or a larger epsilon"
         return DistanceForecast(self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason)
 
@@ -319,13 +312,6 @@ class UniformityDump(UniformityProtocol):
     When users' categories are independent and uniform, so are all messages, and any two pairs collide
     independently: mean and variance of the number of collisions are exact, whatever the number of dummies.
 
-    Parameters
-    ----------
-    promise, calibration, categories, labels, trials, dummy
-        As in ``hist-dump``.
-    error : float
-        As in :class:`UniformityProtocol`.
-
     Notes
     -----
     Source: Balcer, Cheu, Joseph, Mao (2021) for the task; the collisions take the place of their statistic,
@@ -342,9 +328,6 @@ class UniformityDump(UniformityProtocol):
     _lacking: ClassVar[str] = "dummies"
     noise: Dummies
     _hiding = Dummies
-
-    def variance_of(self, count: Array) -> Array:
-        return np.full(len(count), self.noise.variance)
 
     @cached_property
     def rmse(self) -> float:
@@ -379,7 +362,6 @@ class UniformityBits(UniformityProtocol):
         """Return for each category the noisy count, Var n_j and Var(n_j^2)."""
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the noisy count of a category, whoever holds it."""
         return np.full(len(count), self._largest_noise[0])
 
     @cached_property
@@ -410,20 +392,6 @@ class AUT(UniformityBits, RowsProtocol):
     """Every user sends for each category a bit, and ``trials`` times a fair coin with some chance.
 
     Two data sets that differ in a user differ in two bits, each hidden among the coins of its category.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    categories : int
-    labels : sequence of str, optional
-    trials : int
-        Of each user for each category.
-    cell : int
-        Out of 2**62, half the chance that a trial adds a coin: the chance that it adds a 1.
-    error : float
-        From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss the distance that
-        is stated.
 
     Notes
     -----
@@ -487,7 +455,6 @@ class SecureCounts(Noise):
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
-        """Return the least noise and the fewest shares."""
         most = None if allowed.max_messages is None else allowed.max_messages // size
         if most is not None and most < 1:
             raise OutOfReachError(f"it needs at least {size} messages per user", remedy="allow as many")
@@ -501,7 +468,6 @@ class SecureCounts(Noise):
 
     @property
     def is_computed(self) -> bool:
-        """Whether the distance of the shares is proven here; else the theorem of split-mix is believed."""
         return self.each.is_computed
 
     @property
@@ -514,14 +480,12 @@ class SecureCounts(Noise):
 
     @property
     def alphabets(self) -> tuple[int, ...]:
-        """A category, and a number of Z_q."""
         return (self.size, self.modulus)
 
     def client_parts(self) -> list[Steps]:
         return [self.each.shares_part(self.size)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the shares of bit and noise for each category."""
         parts = []
         for category in range(self.size):
             shares = self.each.encode((values == category).astype(np.int64), source)
@@ -533,17 +497,6 @@ class PUT(UniformityBits):
     """Every user adds part of discrete Laplace noise to the bit of each category, and splits it into shares.
 
     Two data sets that differ in a user differ in two counts; each is private with half of epsilon and delta.
-
-    Parameters
-    ----------
-    promise : Promise
-    calibration : {"exact"}
-    categories : int
-    labels : sequence of str, optional
-    ratio, depth, shares, modulus : int
-        Of :class:`SecureCounts`.
-    error : float
-        As in :class:`AUT`.
 
     Notes
     -----
@@ -572,7 +525,6 @@ class PUT(UniformityBits):
 
     @property
     def _tally_size(self) -> int:
-        """The sum in Z_q and the number of shares of each category."""
         return 2 * self.labels.size
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:

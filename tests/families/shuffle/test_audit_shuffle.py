@@ -14,7 +14,6 @@ from mechdesign.families.shuffle.enumeration import (
     kary_rows,
     law_of_counts,
     shuffled_divergence,
-    worst_divergence,
 )
 from mechdesign.families.shuffle.judge import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.families.shuffle.kary_divergence import (
@@ -24,7 +23,9 @@ from mechdesign.families.shuffle.kary_divergence import (
     cells,
     kary_atoms,
 )
-from mechdesign.families.shuffle.sum_divergence import Divergence, clones_law, kary_law
+from mechdesign.families.shuffle.papers.theorems import clones_law
+from mechdesign.families.shuffle.sum_divergence import Divergence, kary_law
+from tests.support.enumeration import worst_divergence
 
 VECTORS = [
     # size, users, local, central, blanket delta: computed by other code

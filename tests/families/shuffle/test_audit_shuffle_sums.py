@@ -21,7 +21,8 @@ from mechdesign.families.shuffle.kary_divergence import (
     LatticeDivergence,
     kary_atoms,
 )
-from mechdesign.families.shuffle.sum_divergence import Divergence, clones_law, groups, kary_law
+from mechdesign.families.shuffle.papers.theorems import clones_law
+from mechdesign.families.shuffle.sum_divergence import Divergence, groups, kary_law
 
 SLACK = 1e-9
 

@@ -10,8 +10,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.families.shuffle.enumeration import kary_rows, worst_divergence
-from mechdesign.families.shuffle.theorems import TheoremSetting, bennett, hoeffding
+from mechdesign.families.shuffle.enumeration import kary_rows
+from mechdesign.families.shuffle.papers.theorems import TheoremSetting, bennett, hoeffding
+from tests.support.enumeration import worst_divergence
 
 KARY = {"name": "k-ary", "size": 3}
 

@@ -18,6 +18,7 @@ from mechdesign.families.shuffle.count_limits import (
     Group,
     NoiseLimits,
     Sum,
+    TwoKinds,
     quantiles_of,
     two_kinds,
 )
@@ -151,3 +152,23 @@ def test_sums_of_responses_stay_within_the_worst_limits(users, other, value):
     error = found - users * value / 4.0
     covered = int(((error <= down + 1e-9) & (-error <= up + 1e-9)).sum())
     assert covered >= stats.binom.ppf(1e-6, 4000, 0.93)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_decoded_linearly_is_unbiased_with_the_stated_variance(seed):
+    """Reports of up to three units and fakes: mean and variance of the estimates, from the law of the sum."""
+    rng = np.random.default_rng(seed)
+    users, fakes, longest = int(rng.integers(1, 12)), int(rng.integers(0, 6)), int(rng.integers(1, 4))
+    own, other = (
+        [Fraction(int(part), int(parts.sum())) for part in parts]
+        for parts in np.sort(rng.integers(1, 60, (2, longest + 1)), axis=1)
+    )
+    decoder = TwoKinds(users, own, other[::-1], fakes, Fraction(1, 3))
+    for count in range(users + 1):
+        low, mass = Sum(decoder(count)).law()
+        numbers = decoder.value(low + np.arange(len(mass)))
+        mean = float(mass @ numbers)
+        assert mean == pytest.approx(count, abs=1e-8)
+        assert float(mass @ (numbers - mean) ** 2) == pytest.approx(
+            float(decoder.variance(np.array([float(count)]))[0]), rel=1e-6
+        )

@@ -11,7 +11,7 @@ from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.response import ExtendedResponse
-from mechdesign.families.shuffle.enumeration import worst_divergence
+from tests.support.enumeration import worst_divergence
 
 SURVEY = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=0.8)
 

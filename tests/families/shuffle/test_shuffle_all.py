@@ -4,59 +4,27 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from itertools import product
-from math import comb
 
 import numpy as np
 import pytest
 
 from mechdesign.collect import load_mechanism
-from mechdesign.core.errors import MechDesignError
+from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, HistDump, HistKR, RSumRR
 from mechdesign.families.shuffle.promise import Promise
-from tests.support.protocols import PROTOCOLS, law_of, made, worst_divergence
+from tests.support.protocols import (
+    PROTOCOLS,
+    dummy_client,
+    made,
+    one_presence_client,
+    response_client,
+    unary_client,
+    worst_divergence,
+)
 
 PROMISE = Promise(300, 1.0, 1e-4)
 INSTANCES = 240
-
-
-def thinned(trials: int, chance: Fraction):
-    """Yield how many trials succeed, with their chances."""
-    for count in range(trials + 1):
-        yield count, comb(trials, count) * chance**count * (1 - chance) ** (trials - count)
-
-
-def dummies(size: int, trials: int, chance: Fraction):
-    return lambda value: law_of(
-        (
-            ((value, *more), share / size**count)
-            for count, share in thinned(trials, chance)
-            for more in product(range(size), repeat=count)
-        ),
-        size,
-    )
-
-
-def response(size: int, other: Fraction):
-    return lambda value: law_of(
-        (((symbol,), 1 - (size - 1) * other if symbol == value else other) for symbol in range(size)), size
-    )
-
-
-def presence(silent: Fraction):
-    return lambda bit: law_of([((0,) * (bit + 1), 1 - silent), ((0,) * bit, silent)], 1)
-
-
-def unary(steps: int, flip: Fraction):
-    return lambda ones: law_of(
-        (
-            ((1,) * (kept + raised) + (0,) * (steps - kept - raised), share * other)
-            for kept, share in thinned(ones, 1 - flip)
-            for raised, other in thinned(steps - ones, flip)
-        ),
-        2,
-    )
 
 
 def instance(rng: np.random.Generator):
@@ -66,18 +34,18 @@ def instance(rng: np.random.Generator):
     weight, size = int(part * TOTAL), int(rng.integers(2, 4))
     kind, trials = int(rng.integers(6)), int(rng.integers(1, 3))
     if kind == 0:
-        return CntRR(promise, "exact", weight), response(2, part), 2
+        return CntRR(promise, "exact", weight), response_client(2, part), 2
     if kind == 1:
-        return Cnt2M(promise, "exact", weight), presence(part), 2
+        return Cnt2M(promise, "exact", weight), one_presence_client(part), 2
     if kind == 2:
-        return CntBN(promise, "exact", trials, weight), dummies(2, trials, part), 2
+        return CntBN(promise, "exact", trials, weight), dummy_client(2, trials, part), 2
     if kind == 3:
         other = part / 2 if size == 3 else part
-        return HistKR(promise, "exact", size, other=int(other * TOTAL)), response(size, other), size
+        return HistKR(promise, "exact", size, other=int(other * TOTAL)), response_client(size, other), size
     if kind == 4:
         protocol = HistDump(promise, "exact", size, trials=trials, dummy=weight)
-        return protocol, dummies(size, trials, part), size
-    return RSumRR(promise, "exact", trials, flip=weight), unary(trials, part), trials + 1
+        return protocol, dummy_client(size, trials, part), size
+    return RSumRR(promise, "exact", trials, flip=weight), unary_client(trials, part), trials + 1
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -140,3 +108,47 @@ def test_the_forecast_is_the_error_of_the_worst_data(kind):
     forecast = protocol.forecast()
     assert forecast.users == 300
     assert forecast.largest >= protocol.rmse > 0.0
+
+
+def sent_by_all(protocol):
+    """Return the messages of the shuffler when half of the users hold each of two values."""
+    return protocol.shuffle(protocol.encode(np.arange(300) % 2, rng=7), rng=8)
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+def test_a_protocol_runs_in_parts_saves_and_loads(kind, tmp_path):
+    protocol = made(kind, PROMISE)
+    encoded, shuffled = protocol.encode(np.arange(300) % 2, rng=7), sent_by_all(protocol)
+    if kind != "murs":  # its shuffler adds messages
+        assert sorted(map(tuple, encoded.tolist())) == list(map(tuple, shuffled.tolist()))
+    first, second, again = protocol.counter(), protocol.counter(), protocol.counter()
+    first.update(shuffled[:77])
+    second.update(shuffled[77:])
+    again.load(first.as_json())
+    second.merge(again)
+    assert second.estimate().as_json() == protocol.analyze(shuffled).as_json()
+    protocol.save(tmp_path / "p.json")
+    loaded = load_mechanism(tmp_path / "p.json")
+    assert loaded.content() == protocol.content()
+    assert loaded.encode(np.arange(300) % 2, rng=7).tolist() == encoded.tolist()
+    assert all(certificate.holds for certificate in loaded.certificates())
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+def test_messages_that_users_cannot_have_sent_are_refused(kind):
+    protocol = made(kind, PROMISE)
+    messages = sent_by_all(protocol)
+    outside = messages.copy()
+    outside[5, -1] = protocol.noise.alphabets[-1]
+    with pytest.raises(DataError, match=r"row 6: \d+ is outside the alphabet"):
+        protocol.analyze(outside)
+    with pytest.raises(DataError, match=r"expected \d+ column"):
+        protocol.analyze(np.zeros((4, messages.shape[1] + 1), dtype=int))
+    most = protocol._message_range[1]
+    with pytest.raises(DataError, match="give those of all users"):
+        protocol.analyze(np.concatenate([messages] * (1 + most // len(messages))))
+    if kind != "cnt-2m":  # where nobody may have sent anything
+        with pytest.raises(DataError, match="give those of all users"):
+            protocol.analyze(messages[:200])
+    with pytest.raises(DataError, match="belongs to a different mechanism"):
+        protocol.counter().merge(made(kind, Promise(299, 1.0, 1e-4)).counter())

@@ -5,19 +5,25 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache, reduce
 from itertools import permutations, product
-from math import comb
 
 import numpy as np
 import pytest
 
-from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.draws import AffineFamily
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.sketch import spans_all
-from tests.support.protocols import added, divergence, law_of, whole_laws, worst_divergence
+from tests.support.protocols import (
+    added,
+    divergence,
+    dummy_client,
+    law_of,
+    response_client,
+    whole_laws,
+    worst_divergence,
+)
 
 KINDS = {"hist-kr": HistKR, "solh": SOLH, "hist-dump": HistDump, "hist-mm": HistMM, "hist-flip": HistFlip}
 KINDS["prhr"] = PRHR
@@ -35,24 +41,6 @@ def weight(share: Fraction) -> int:
 
 
 # The law of one client's messages, as counts of each possible message
-
-
-def response_client(size: int, other: Fraction):
-    own = 1 - (size - 1) * other
-    return lambda value: law_of(
-        [((symbol,), own if symbol == value else other) for symbol in range(size)], size
-    )
-
-
-def dummy_client(size: int, trials: int, dummy: Fraction):
-    def law(value):
-        pairs = []
-        for extra in range(trials + 1):
-            share = comb(trials, extra) * dummy**extra * (1 - dummy) ** (trials - extra)
-            pairs += [((value, *more), share / size**extra) for more in product(range(size), repeat=extra)]
-        return law_of(pairs, size)
-
-    return law
 
 
 def presence_client(size: int, silent: Fraction):
@@ -226,44 +214,6 @@ def test_estimates_have_the_error_that_is_stated(kind):
     assert (np.abs(measured / stated - 1) <= 5 * np.sqrt(3 / runs)).all()
     inside = np.array([[low <= counts, counts <= high] for low, high in (e.interval(0.9) for e in found)])
     assert (inside.all(axis=1)[:, :2].mean(axis=0) >= 0.9 - 5 * np.sqrt(0.09 / runs)).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_protocol_runs_in_parts_saves_and_loads(kind, tmp_path):
-    protocol = KINDS[kind].calibrated(PROMISE, 3, labels=["red", "green", "blue"])
-    values = np.array(["red", "green", "blue"])[np.arange(3000) % 3]
-    messages = protocol.encode(values, rng=7)
-    shuffled = protocol.shuffle(messages)
-    assert sorted(map(tuple, messages.tolist())) == list(map(tuple, shuffled.tolist()))
-    first, second = protocol.counter(), protocol.counter()
-    first.update(shuffled[:1001])
-    second.update(shuffled[1001:])
-    first.merge(second)
-    together = first.estimate()
-    assert together.value.tolist() == protocol.analyze(messages).value.tolist()
-    assert "green" in str(together)
-    path = tmp_path / "p.json"
-    protocol.save(path)
-    loaded = load_mechanism(path)
-    assert loaded.content() == protocol.content()
-    assert loaded.encode(values, rng=7).tolist() == messages.tolist()
-    assert all(item.holds for item in loaded.certificates())
-    with pytest.raises(DataError, match="row 1: unknown category 'gren'; did you mean 'green'"):
-        protocol.encode(["gren"])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_wrong_messages_are_refused(kind):
-    protocol = made(kind)
-    messages = protocol.encode(np.zeros(3000, dtype=int), rng=1)
-    outside = messages.copy()
-    outside[5, -1] = protocol.noise.alphabets[-1]
-    with pytest.raises(DataError, match=r"row 6: \d+ is outside the alphabet"):
-        protocol.analyze(outside)
-    with pytest.raises(DataError, match="expected"):
-        protocol.analyze(np.zeros((4, 9), dtype=int))
-    with pytest.raises(DataError, match="give those of all users"):
-        protocol.analyze(messages[:2000])
 
 
 def test_bounds_of_messages_and_local_privacy_are_kept():

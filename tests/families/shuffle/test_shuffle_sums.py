@@ -9,13 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import RSumDSG, RSumKR, RSumRM, RSumRR
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import best_precision, worst_variance
-from tests.support.protocols import law_of, worst_divergence
+from tests.support.protocols import law_of, unary_client, worst_divergence
 
 PROMISE = Promise(1500, 1.0, 1e-5)
 MADE = {
@@ -24,19 +23,6 @@ MADE = {
     "rsum-rm": cache(lambda: RSumRM.calibrated(PROMISE)),
     "rsum-dsg": cache(lambda: RSumDSG.calibrated(PROMISE, 10)),
 }
-
-
-def unary_client(bits: int, flip: Fraction):
-    def law(ones):
-        pairs = []
-        for sent in product((0, 1), repeat=bits):
-            share = Fraction(1)
-            for place, bit in enumerate(sent):
-                share *= flip if bit != (place < ones) else 1 - flip
-            pairs.append((sent, share))
-        return law_of(pairs, 2)
-
-    return law
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
@@ -147,30 +133,6 @@ def test_rounding_is_right_on_average_and_exact_at_the_steps():
     rounded = protocol.steps(np.full(40_000, 0.3), source)
     assert set(rounded.tolist()) == {1, 2}
     assert abs(rounded.mean() - 1.2) < 5 * 0.4 / np.sqrt(40_000)
-
-
-@pytest.mark.parametrize("kind", MADE)
-def test_a_protocol_runs_in_parts_saves_and_loads(kind, tmp_path):
-    protocol = MADE[kind]()
-    values = np.linspace(0.0, 1.0, 1500)
-    messages = protocol.encode(values, rng=7)
-    shuffled = protocol.shuffle(messages)
-    first, second = protocol.counter(), protocol.counter()
-    first.update(shuffled[:100])
-    second.update(shuffled[100:])
-    first.merge(second)
-    assert first.estimate() == protocol.analyze(messages)
-    path = tmp_path / "p.json"
-    protocol.save(path)
-    loaded = load_mechanism(path)
-    assert loaded.content() == protocol.content()
-    assert loaded.encode(values, rng=7).tolist() == messages.tolist()
-    outside = messages.copy()
-    outside[3, 0] = protocol.noise.alphabets[0]
-    with pytest.raises(DataError, match=r"row 4: \d+ is outside the alphabet"):
-        protocol.analyze(outside)
-    with pytest.raises(DataError, match="give those of all users"):
-        protocol.analyze(messages[:-1])
 
 
 @pytest.mark.parametrize("kind", MADE)

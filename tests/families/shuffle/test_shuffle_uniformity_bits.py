@@ -120,19 +120,6 @@ def test_wrong_answers_are_as_rare_as_stated_and_the_spread_is_the_stated_one(ki
     assert np.mean([verdict.rejected for verdict in answers(skewed(protocol.rmse, size))]) >= 1.0 - limit
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_counts_of_many_machines_are_those_of_one(kind):
-    protocol = KINDS[kind].calibrated(Promise(1500, 2.0, 1e-3), 5)
-    messages = protocol.encode(np.arange(1500) % 5, rng=1)
-    halves = [protocol.counter(), protocol.counter()]
-    halves[0].update(messages[::2])
-    halves[1].update(messages[1::2])
-    halves[0].merge(halves[1])
-    assert halves[0].estimate() == protocol.analyze(protocol.shuffle(messages))
-    with pytest.raises(DataError):
-        protocol.analyze(messages[:-1] if kind == "put" else messages[:7000])
-
-
 def test_a_category_without_all_its_shares_or_bits_is_refused():
     put, aut = (KINDS[kind].calibrated(Promise(1500, 2.0, 1e-3), 5) for kind in ("put", "aut"))
     moved = put.encode(np.zeros(1500, dtype=np.int64), rng=1)

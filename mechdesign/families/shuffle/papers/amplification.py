@@ -1,9 +1,9 @@
-"""Published formulas for ``shuffle-amplification`` that are no bounds, and numbers that claims may name.
+"""Closed forms for ``shuffle-amplification``, formulas that are no bounds, and numbers that claims may name.
 
-The methods are never a default, and not counted for agreement. Theorem 2 of the survey is an O(...) read with
-the constant 1: no theorem, and refuted by an attack. The "variation ratio" of k-ary response is no bound
-either (docs/families/shuffle.md): C ~ Bin(n-1, 2a) others report one of two values, A ~ Bin(C, 1/2) of them
-the first; the victim adds one to the first with probability E a, to the second with a, to neither else;
+The last two methods are never a default, and not counted for agreement. Theorem 2 of the survey is an O(...)
+read with the constant 1: no theorem, and refuted by an attack. The "variation ratio" of k-ary response is no
+bound either (docs/families/shuffle.md): C ~ Bin(n-1, 2a) others report one of two values, A ~ Bin(C, 1/2) of
+them the first; the victim adds one to the first with probability E a, to the second with a, to neither else;
 a = 1/(E + k - 1), E = e^eps0. The formula is the divergence of (A, C - A) with the victim from that with the
 two values exchanged. It forgets that the other reports of the victim are seen as well.
 """
@@ -21,13 +21,17 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.amplification import (
     ShuffleAmplification,
-    outcome,
     proven_delta,
-    theorem_method,
 )
 from mechdesign.families.shuffle.enumeration import exact_delta, why_not_exact
 from mechdesign.families.shuffle.judge import attacked, least_epsilon
-from mechdesign.families.shuffle.theorems import Answer, Theorem, TheoremSetting
+from mechdesign.families.shuffle.papers.theorems import (
+    Answer,
+    Theorem,
+    TheoremSetting,
+    theorem_method,
+    theorem_methods,
+)
 
 
 def theorem_2_epsilon(case: TheoremSetting, local: float) -> Answer:
@@ -117,7 +121,7 @@ def variation_epsilon(problem: ShuffleAmplification) -> Outcome:
     setting = problem.setting
     curve = variation_ratio(setting.users, setting.local_epsilon, setting.randomizer.size)
     epsilon = least_epsilon(curve, setting.delta, setting.local_epsilon)
-    result = outcome(problem, epsilon, GRADE, "closed form")
+    result = problem.outcome(epsilon, GRADE, "closed form")
     return Outcome("feasible", result.variables, result.bound, result.bound_source, "sum", "", result.notes)
 
 
@@ -132,8 +136,10 @@ def why_no_variation(problem: ShuffleAmplification) -> str | None:
 
 
 METHODS = (
+    *theorem_methods(ShuffleAmplification, lambda problem: None),
     # The constant 1 makes it no theorem.
-    theorem_method(THEOREM_2, "theorem 2 of the survey, asymptotic, with the constant 1"),
+    theorem_method(ShuffleAmplification, THEOREM_2,
+                   "theorem 2 of the survey, asymptotic, with the constant 1"),
     Method("variation-ratio", ShuffleAmplification, "published",
            "the variation ratio of k-ary response as published", variation_epsilon, why_no_variation),
 )  # fmt: skip

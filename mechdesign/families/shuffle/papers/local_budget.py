@@ -1,7 +1,7 @@
-"""Numbers of local budgets that claims may name, and a published formula for them that is no theorem.
+"""Theorems inverted for local budgets, a published formula that is no theorem, and quantities of claims.
 
-Theorems next to each other, and what an attack leaves open. The method is never a default, and not counted
-for agreement.
+Theorems next to each other, and what an attack leaves open. The last method is never a default, and not
+counted for agreement.
 """
 
 from __future__ import annotations
@@ -11,13 +11,23 @@ from typing import Any
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.amplification import proven_delta
 from mechdesign.families.shuffle.judge import attacked
-from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget, theorem_method
+from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget, why_not_channel
 from mechdesign.families.shuffle.papers.amplification import THEOREM_2
-from mechdesign.families.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, TheoremSetting
+from mechdesign.families.shuffle.papers.theorems import (
+    RELAXED_3,
+    THEOREM_3,
+    THEOREM_4,
+    TheoremSetting,
+    theorem_method,
+    theorem_methods,
+)
 
 METHODS = (
+    *theorem_methods(ShuffleLocalBudget, why_not_channel),
     # The constant 1 makes it no theorem.
-    theorem_method(THEOREM_2, "theorem 2 of the survey, asymptotic, with the constant 1, inverted"),
+    theorem_method(
+        ShuffleLocalBudget, THEOREM_2, "theorem 2 of the survey, asymptotic, with the constant 1, inverted"
+    ),
 )
 
 
@@ -29,7 +39,7 @@ def quantities(problem: ShuffleLocalBudget, solution: Solution[Any]) -> dict[str
     ``theorem_4_loss_to_binary`` compares that of theorem 4 for two values with that for the problem's. A
     theorem that does not apply counts as 0. ``relative_gap`` is the part that the attack leaves open.
     """
-    case, central = problem.case, problem.central_epsilon
+    case, central = TheoremSetting.of(problem.setting), problem.central_epsilon
     setting = problem.setting_with(problem.objective(solution.variables))
     binary = TheoremSetting(case.users, case.delta, 2)
 

@@ -1,9 +1,8 @@
-"""What users run before the shuffler: any randomizer, k-ary response, or a finite channel.
-
-The closed forms of the literature, their ranges and their inverses; which are proven stands with each.
+"""The closed forms of the literature, their ranges and their inverses; which are proven stands with each.
 
 A theorem gives a central epsilon for a local one, ``forward``, or says in a text why it does not apply;
-``inverse`` gives the largest local epsilon for a central one. n is the number of honest users.
+``local`` gives the largest local epsilon for a central one. n is the number of honest users. Theorems are
+compared with, and never a default: bounds that are computed come before them.
 
 Two of them bound the blanket's excess by concentration. With a blanket of mass g, m ~ Bin(n, g) reports drawn
 from it and L = (dR_x - e dR_x') / d omega of each,
@@ -19,173 +18,19 @@ b / ln(1 + a b/c) times the value at t = 0. Both are powers of m, whose mean is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.parameters import call_named
-from mechdesign.core.problem import Kind
-from mechdesign.core.validation import PRIOR_TOLERANCE, integer
-from mechdesign.exact.exponential import float_up, log_ratio
-from mechdesign.exact.numbers import doubles, frozen, text_of
-
-MOST_SIZE = 10**9
-"""The most values of k-ary response."""
-
-MOST_REPORTS = 64
-"""The most inputs and reports of a channel that is written down."""
-
-
-@dataclass(frozen=True)
-class KnownRandomizer:
-    """Facts about the local randomizer.
-
-    Attributes
-    ----------
-    kind : {"any", "k-ary", "channel"}
-    size : int
-        k of k-ary response; the number of inputs of a channel; 0 for any.
-    rows : tuple of tuples of Fraction
-        Of a channel: Pr[report | input], a row an input, each sums to 1 exactly.
-    """
-
-    kind: str
-    size: int = 0
-    rows: tuple[tuple[Fraction, ...], ...] = ()
-
-    @property
-    def ratio(self) -> Fraction | None:
-        """The largest ratio of two entries of a column of a channel; None where it is infinite."""
-        worst = Fraction(1)
-        for column in zip(*self.rows, strict=True):
-            if max(column) > 0:
-                if min(column) == 0:
-                    return None
-                worst = max(worst, max(column) / min(column))
-        return worst
-
-    @property
-    def epsilon(self) -> float:
-        """The least local epsilon of a channel, rounded up; infinite where a report excludes an input."""
-        ratio = self.ratio
-        return math.inf if ratio is None else float_up(log_ratio(ratio.numerator, ratio.denominator))
-
-    def __str__(self) -> str:
-        if self.kind == "any":
-            return "any randomizer"
-        return f"{self.size}-ary response" if self.kind == "k-ary" else f"a channel of {self.size} inputs"
-
-
-def _kary(size: Any) -> KnownRandomizer:
-    return KnownRandomizer("k-ary", integer("randomizer: size", size, 2, MOST_SIZE))
-
-
-def _channel(channel: Any) -> KnownRandomizer:
-    matrix = doubles("randomizer: channel", channel, 2, rounded=True)
-    inputs, reports = matrix.shape
-    if inputs < 2 or reports < 1 or max(inputs, reports) > MOST_REPORTS:
-        raise ParameterError(
-            "randomizer: channel",
-            f"is {inputs} x {reports}",
-            f"give 2 to {MOST_REPORTS} inputs and at most {MOST_REPORTS} reports",
-        )
-    rows = []
-    lists: list[list[float]] = matrix.tolist()
-    for place, row in enumerate(lists):
-        if not all(0.0 <= entry < math.inf for entry in row):
-            raise ParameterError(
-                "randomizer: channel", f"row {place} is not a list of probabilities", "correct it"
-            )
-        total = sum(map(Fraction, row), Fraction(0))
-        if abs(total - 1) > PRIOR_TOLERANCE:
-            raise ParameterError(
-                "randomizer: channel", f"row {place} sums to {float(total):.10g}, not 1", "divide by the sum"
-            )
-        rows.append(tuple(Fraction(entry) / total for entry in row))
-    return KnownRandomizer("channel", inputs, tuple(rows))
-
-
-NAMED = {"k-ary": _kary, "channel": _channel}
-"""Randomizers that are given as a table ``{name = ..., ...}``."""
-
-
-def randomizer_of(value: Any) -> KnownRandomizer:
-    """Return the randomizer that a parameter describes.
-
-    Parameters
-    ----------
-    value : "any" or mapping
-        ``{name = "k-ary", size = k}`` or ``{name = "channel", channel = [[...], ...]}``.
-
-    Raises
-    ------
-    ParameterError
-        Naming what is wrong.
-
-    Examples
-    --------
-    >>> print(randomizer_of({"name": "k-ary", "size": 3}), randomizer_of("any"), sep="; ")
-    3-ary response; any randomizer
-    """
-    if value == "any" and isinstance(value, str):
-        return KnownRandomizer("any")
-    if not isinstance(value, Mapping):
-        raise ParameterError(
-            "randomizer",
-            f"{text_of(value)} is none",
-            'give "any", {name = "k-ary", size = k} or {name = "channel", channel = [[...], ...]}',
-        )
-    name = value.get("name")
-    if name == "any" and len(value) == 1:
-        return KnownRandomizer("any")
-    if not isinstance(name, str) or name not in NAMED:
-        raise ParameterError("randomizer", f"no {text_of(name)}", suggestion(str(name), [*NAMED, "any"]))
-    arguments = {word: argument for word, argument in value.items() if word != "name"}
-    randomizer: KnownRandomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
-    return randomizer
-
-
-def frozen_parameter(value: Any) -> Any:
-    """Return the parameter as something that nobody can change: a text, or a mapping of plain values."""
-    randomizer = randomizer_of(value)
-    if randomizer.kind == "any":
-        return "any"
-    if randomizer.kind == "k-ary":
-        return FrozenTable({"name": "k-ary", "size": randomizer.size})
-    return FrozenTable({"name": "channel", "channel": frozen(doubles("channel", value["channel"], 2, True))})
-
-
-class FrozenTable(Mapping[str, Any]):
-    """A mapping that cannot be changed."""
-
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._entries = dict(entries)
-
-    def __getitem__(self, key: str) -> Any:
-        return self._entries[key]
-
-    def __iter__(self) -> Any:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __repr__(self) -> str:
-        return repr(
-            {key: getattr(value, "tolist", lambda value=value: value)() for key, value in self.items()}
-        )
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and repr(self) == repr(FrozenTable(other))
-
-
-LARGEST = 100.0
-"""Larger local epsilons are not looked at: e^epsilon is far beyond any number of users."""
+from mechdesign.core.problem import Kind, Method, Outcome
+from mechdesign.core.values import changed
+from mechdesign.families.shuffle.amplification import Shuffling, search_method
+from mechdesign.families.shuffle.judge import KEPT, Curve, Setting
+from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget, why_not_channel
+from mechdesign.families.shuffle.promise import bisection
+from mechdesign.families.shuffle.randomizers import LARGEST
+from mechdesign.families.shuffle.sum_divergence import Divergence, Law
 
 Answer = float | str
 
@@ -206,6 +51,12 @@ class TheoremSetting:
     users: int
     delta: float
     size: int
+
+    @classmethod
+    def of(cls, setting: Setting) -> TheoremSetting:
+        """Return the setting of the closed forms."""
+        randomizer = setting.randomizer
+        return cls(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
 
 
 @dataclass(frozen=True)
@@ -256,12 +107,7 @@ class Theorem:
             if isinstance(central, str):
                 return central
             return f"even a tiny local epsilon has the central epsilon {central:.4g} there"
-        high = LARGEST
-        while True:
-            middle = low + (high - low) / 2.0
-            if not low < middle < high:
-                return low
-            low, high = (middle, high) if enough(middle) else (low, middle)
+        return bisection(lambda local: not enough(local), low, LARGEST)[0]
 
 
 def _always(case: TheoremSetting) -> str | None:
@@ -469,12 +315,7 @@ def inverted(delta: Delta) -> Callable[[TheoremSetting, float], Answer]:
     """Return the function that finds a central epsilon at which the bound of delta is small enough."""
 
     def forward(case: TheoremSetting, local: float) -> Answer:
-        low, high = 0.0, local
-        for _ in range(HALVINGS):
-            middle = low + (high - low) / 2.0
-            if not low < middle < high:
-                break
-            low, high = (low, middle) if delta(case, local, middle) <= case.delta else (middle, high)
+        _, high = bisection(lambda x: delta(case, local, x) <= case.delta, 0.0, local, rounds=HALVINGS)
         if high == local:
             return f"it proves no epsilon below the local one, {local:g}, for this few users"
         return high
@@ -482,21 +323,95 @@ def inverted(delta: Delta) -> Callable[[TheoremSetting, float], Answer]:
     return forward
 
 
-def _always_concentration(case: TheoremSetting) -> str | None:
-    return None
-
-
 HOEFFDING = Theorem(
     "blanket-hoeffding",
     "analytic",
     "Balle et al. (2019), section 5: the blanket with Hoeffding's inequality",
-    _always_concentration,
+    _always,
     inverted(hoeffding),
 )
 BENNETT = Theorem(
     "blanket-bennett",
     "analytic",
     "Balle et al. (2019), section 5: the blanket with Bennett's inequality",
-    _always_concentration,
+    _always,
     inverted(bennett),
 )
+
+
+# Methods of both problems
+
+EXACT_CLONES = "Feldman, McMillan and Talwar (2021), theorem 3.2, evaluated here with all tails"
+
+
+def clones_law(local_epsilon: float) -> Law:
+    """Return the distribution of the clones of Feldman, McMillan and Talwar (2021), theorem 3.2."""
+    grown = math.exp(local_epsilon)
+    return Law(local_epsilon, 1.0 / math.expm1(local_epsilon), scale=2.0 * grown / (grown + 1.0))
+
+
+@lru_cache(maxsize=KEPT)
+def clones(setting: Setting) -> Curve:
+    """Return the proven bound by clones, for any randomizer."""
+    return Divergence(setting.users, clones_law(setting.looked_at), setting.delta)
+
+
+def stated_epsilon(problem: Shuffling[Any]) -> float:
+    """Return the parameter of a problem: the local epsilon or the central one, whichever is no variable."""
+    inverse = problem.epsilon_name == "local_epsilon"
+    return float(getattr(problem, "central_epsilon" if inverse else "local_epsilon"))
+
+
+def answer_of(theorem: Theorem, problem: Shuffling[Any]) -> Answer:
+    """Return the epsilon that a theorem gives for a problem, or why it does not give one."""
+    case, epsilon = TheoremSetting.of(problem.setting), stated_epsilon(problem)
+    if isinstance(problem, ShuffleLocalBudget):
+        return why_not_channel(problem) or theorem.local(case, epsilon)
+    return "its range is local epsilon > 0" if epsilon == 0.0 else theorem.central(case, epsilon)
+
+
+def theorem_method(problem: type[Shuffling[Any]], theorem: Theorem, summary: str) -> Method:
+    """Return the method that evaluates a theorem, or inverts it."""
+
+    def run(instance: Shuffling[Any]) -> Outcome:
+        epsilon = answer_of(theorem, instance)
+        assert not isinstance(epsilon, str)  # why_not was asked
+        stated = stated_epsilon(instance)
+        helps = epsilon < stated if problem.sense == "min" else epsilon > stated
+        outcome = instance.outcome(epsilon, theorem.grade, "closed form", amplifies=helps)
+        return changed(outcome, status="feasible")
+
+    def why_not(instance: Shuffling[Any]) -> str | None:
+        epsilon = answer_of(theorem, instance)
+        return epsilon if isinstance(epsilon, str) else None
+
+    best = "central" if problem.sense == "min" else "largest local"
+    run.__doc__ = f"Return the {best} epsilon of {theorem.grade}."
+    return Method(theorem.name, problem, theorem.kind, summary, run, why_not)
+
+
+SUMMARIES = (
+    (THEOREM_4, "theorem 4 of the survey, for k-ary response"),
+    (THEOREM_3, "theorem 3 of the survey, for binary randomized response"),
+    (CLONES, "closed form of the clones, for any randomizer"),
+    (RELAXED_3, "eq. (7) of the survey, a relaxation of theorem 3"),
+    (THEOREM_1, "theorem 1 of the survey, for any randomizer and interaction"),
+    (BENNETT, "privacy blanket with Bennett's inequality"),
+    (HOEFFDING, "privacy blanket with Hoeffding's inequality"),
+    # These two are not proven here.
+    (STRONGER_KARY, "closed form of the stronger clones for k-ary response, from the literature"),
+    (STRONGER_CLONES, "closed form of the stronger clones, from the literature"),
+)
+"""The theorems in the order of their methods."""
+
+
+def theorem_methods(
+    problem: type[Shuffling[Any]], why_no_clones: Callable[[Any], str | None]
+) -> tuple[Method, ...]:
+    """Return the clones as computed, then each theorem: evaluated, or inverted for a local epsilon."""
+    summary = "numeric clones for any randomizer, rounded up"
+    inverted = "" if problem.sense == "min" else ", inverted"
+    return (
+        search_method(problem, "clones", summary, EXACT_CLONES, clones, why_no_clones),
+        *(theorem_method(problem, theorem, f"{text}{inverted}") for theorem, text in SUMMARIES),
+    )
