@@ -32,6 +32,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.combine import question_kind
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import FormerAttribute
@@ -43,21 +44,15 @@ from mechdesign.core.validation import MOST_USERS, as_written, privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import (
-    NUMBERS,
     Ask,
     SurveySetting,
     SurveyTarget,
     design_information,
-    noise_with_slope,
+    noise,
     targets_of,
 )
-from mechdesign.families.survey.part_plans import (
-    number_mechanism,
-    ordered_mechanism,
-    set_mechanism,
-    table_mechanism,
-)
-from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.part_plans import planned_part
+from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import Survey
@@ -205,16 +200,12 @@ def budgets(value: Sequence[float], epsilon: float, own_budgets: Sequence[bool] 
 
 
 def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
-    if ask.kind in NUMBERS:
-        domain = questions[ask.places[0]].domain
-        return NumberPart(questions, ask.places[0], number_mechanism(ask.kind, ask.epsilon, epsilon, domain))
-    sizes = tuple(questions[place].size for place in ask.places)
-    if ask.kind == "ordered":
-        return OrderedPart(questions, ask.places[0], ordered_mechanism(sizes[0], ask.epsilon, epsilon))
-    if ask.kind == "sets":
-        return SetPart(questions, ask.places, set_mechanism(sizes, epsilon, ask.sets))
-    cells = math.prod(sizes)
-    return TablePart(questions, ask.places, table_mechanism(ask.kind, cells, epsilon))
+    part = planned_part(questions, ask.kind, ask.places, ask.epsilon, epsilon, ask.sets)
+    if part is None:
+        question = questions[ask.places[0]]
+        what = "a number" if question.is_mean else f"{question.size} ordered categories"
+        raise ParameterError("designs", f"no channel for {what} at epsilon = {ask.epsilon:g}")
+    return part
 
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
@@ -530,8 +521,9 @@ class SurveyPrices:
         questions, targets = self.setting.questions, self.setting.targets
         if ask.kind not in ("number", "ordered"):
             return design_information(questions, targets, [replace(ask, epsilon=factor * ask.epsilon)])
-        variance, slope = noise_with_slope(ask.kind, questions[ask.places[0]].size, ask.epsilon)
-        moved = variance + slope * (factor - 1.0) * ask.epsilon
+        size = questions[ask.places[0]].size
+        slope = question_kind(ask.kind).slope(size, ask.epsilon)
+        moved = noise(ask.kind, ask.epsilon, size) + slope * (factor - 1.0) * ask.epsilon
         own = [target.request.places == ask.places for target in targets]
         spread = np.array([target.spread for target in targets])
         return np.where(own, 1.0 / (moved + spread), 0.0)

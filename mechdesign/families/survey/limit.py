@@ -30,6 +30,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.combine import question_kind
+from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.extensions import FormerAttribute
@@ -40,7 +42,6 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.families.marginals.sets.products import best_products, share_in
 from mechdesign.families.survey import limit_bounds as proofs
 from mechdesign.families.survey.limit_bounds import (
     Effects,
@@ -524,7 +525,7 @@ def mix_products(problem: SurveyLimit) -> Outcome:
         for kind, price in enumerate(prices.tolist()):
             for place in effects.group(kind):
                 each[place] = price / len(effects.members[kind])
-        for widths in best_products(effects.sizes, epsilon, each):
+        for widths in question_kind("sets").best_sets(effects.sizes, epsilon, each):
             row = kind_information(effects, epsilon, {"widths": widths})
             if row.tobytes() not in known:
                 known[row.tobytes()] = {"widths": widths}

@@ -45,10 +45,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.oracle import share_in
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_upper, float_down
 from mechdesign.exact.numbers import text_of
-from mechdesign.families.marginals.sets.products import product_shares, share_in
 
 Part = tuple[int, ...]
 
@@ -145,11 +145,10 @@ def kind_information(effects: Effects, epsilon: float, column: Column) -> Array:
 
 def _of_product(effects: Effects, epsilon: float, widths: Sequence[int]) -> dict[Part, float]:
     """Return eta of a product of subsets: rho^2 times the product of (k - d)/(d (k - 1))."""
-    alone = product_shares(effects.sizes, widths, epsilon)
-    square = share_in(epsilon, math.prod(d / k for d, k in zip(widths, effects.sizes, strict=True))) ** 2
-    return {
-        part: square * math.prod(alone[i] / square for i in part) for kind in effects.members for part in kind
-    }
+    pairs = list(zip(effects.sizes, widths, strict=True))
+    square = share_in(epsilon, math.prod(d / k for k, d in pairs)) ** 2
+    alone = [square * (k - d) / (d * (k - 1)) / square for k, d in pairs]
+    return {part: square * math.prod(alone[i] for i in part) for kind in effects.members for part in kind}
 
 
 def _of_cells(effects: Effects, epsilon: float, questions: Sequence[int], width: int) -> dict[Part, float]:

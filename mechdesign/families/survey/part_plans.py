@@ -18,25 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.client import Domain
+from mechdesign.collect.combine import QuestionForm, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
-from mechdesign.families.marginals.oracles.best import best_oracle
-from mechdesign.families.marginals.sets import ProductSet
-from mechdesign.families.mean.optimal_channel import best_channel
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
-from mechdesign.families.workload.prefix import best_prefix_channel
 
 if TYPE_CHECKING:
-    from mechdesign.families.marginals.sets import SetResponse
-    from mechdesign.families.mean.grid import GridMean
     from mechdesign.families.survey.survey import Design, Survey
-    from mechdesign.families.workload.release import WorkloadRelease
 
 
 def effective_share(part: TablePart) -> float:
@@ -50,8 +43,8 @@ def effective_share(part: TablePart) -> float:
     >>> round(effective_share(TablePart(questions, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
     0.580026
     """
-    cells = part.oracle.labels.size
-    return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
+    cells = part.mechanism.labels.size
+    return (1.0 - 1.0 / cells) / (cells * cell_variance(part.mechanism))
 
 
 def part_information(questions: Questions, request: Request, part: SurveyPart) -> float:
@@ -60,7 +53,7 @@ def part_information(questions: Questions, request: Request, part: SurveyPart) -
         return 0.0
     if isinstance(part, NumberPart):
         question = questions[part.places[0]]
-        noise = part.mean.worst_variance() / question.domain.half**2
+        noise: float = part.mechanism.worst_variance() / question.domain.half**2
         return 1.0 / (noise + question.relative_spread**2)
     if isinstance(part, SetPart):
         return _of_sets(questions, request, part)
@@ -70,7 +63,7 @@ def part_information(questions: Questions, request: Request, part: SurveyPart) -
         return 1.0 / (part.noise(question.cumulative, shares) + request_spread(questions, request))
     if not isinstance(part, TablePart):
         return 0.0
-    if request.number is not None and not isinstance(part.oracle, KaryResponse):
+    if request.number is not None and not isinstance(part.mechanism, KaryResponse):
         return 0.0  # its reports support several cells, whose errors go together
     share = effective_share(part)
     if request.number is not None or (len(request.places) == 1 and questions[request.places[0]].is_mean):
@@ -136,7 +129,7 @@ def _of_sets(questions: Questions, request: Request, part: SetPart) -> float:
     """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
     if len(request.places) > 1:
         return 0.0
-    share = float(part.response.effective_share([part.places.index(request.places[0])]))
+    share = float(part.mechanism.effective_share([part.places.index(request.places[0])]))
     question = questions[request.places[0]]
     if question.is_mean:
         return share
@@ -188,59 +181,58 @@ def part_of(questions: Questions, document: Any) -> SurveyPart:
     if mechanism_class is None:
         raise CertificateError("designs", f"no mechanism type '{kind}'", "rebuild it")
     mechanism: Any = mechanism_class.from_content(document["content"])
-    if has_type(mechanism, "grid-mean") and len(places) == 1:
-        return NumberPart(questions, places[0], mechanism)
-    if has_type(mechanism, "linear-queries") and len(places) == 1:
-        return OrderedPart(questions, places[0], mechanism)
-    if has_type(mechanism, "set-response"):
-        return SetPart(questions, places, mechanism)
+    for word, part_class in PART_OF_TYPE.items():
+        if has_type(mechanism, word) and (part_class is SetPart or len(places) == 1):
+            return part_class(questions, places, mechanism)
     if isinstance(mechanism, Oracle):
         return TablePart(questions, places, mechanism)
     raise CertificateError("designs", f"a '{kind}' is not a part of a survey", "rebuild it")
 
 
-# The mechanisms of other families that parts are made of
+PART_OF_TYPE: Mapping[str, type[SurveyPart]] = {
+    "grid-mean": NumberPart,
+    "linear-queries": OrderedPart,
+    "set-response": SetPart,
+}
+"""How the reports of mechanisms of these types are read; of other frequency oracles as those of a table."""
 
 
-def piecewise_mechanism(epsilon: float, domain: Domain) -> GridMean:
-    """Return the best piecewise mechanism for a number."""
-    mechanism_class: Any = mechanism_type("discrete-piecewise")
-    result: GridMean = mechanism_class(epsilon, domain.low, domain.high)
-    return result
+# Parts by their kinds, which families offer
 
-
-@cache
-def number_mechanism(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
-    """Return the mechanism of a number: a channel that is solved for its epsilon, private at its budget."""
-    if kind == "piecewise":
-        return piecewise_mechanism(budget, domain)
-    result = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
-    if result is None:
-        raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
-    return result
-
-
-@cache
-def ordered_mechanism(size: int, epsilon: float, budget: float) -> WorkloadRelease:
-    """Return the mechanism of an ordered question: solved for its epsilon, private at its budget."""
-    result = best_prefix_channel(size, epsilon, min(epsilon, budget))
-    if result is None:
-        raise ParameterError("designs", f"no channel for {size} ordered categories at epsilon = {epsilon:g}")
-    return result
+PARTS: Mapping[str, type[SurveyPart]] = {
+    "number": NumberPart,
+    "piecewise": NumberPart,
+    "ordered": OrderedPart,
+    "table": TablePart,
+    "cells": TablePart,
+    "sets": SetPart,
+}
+"""How the reports of each kind are read."""
 
 
 @cache
-def set_mechanism(sizes: tuple[int, ...], epsilon: float, widths: tuple[int, ...]) -> SetResponse:
-    """Return the mechanism of several questions that reports a product of sets."""
-    mechanism_class: Any = mechanism_type("set-response")
-    result: SetResponse = mechanism_class.of(sizes, epsilon, ProductSet(widths), tables=())
-    return result
+def _mechanism(kind: str, form: QuestionForm, epsilon: float, promised: float) -> Any:
+    """Return the mechanism of a part, one for all that are alike; None where no channel is solved."""
+    return question_kind(kind).mechanism(form, epsilon, promised)
 
 
-@cache
-def table_mechanism(kind: str, cells: int, epsilon: float) -> Oracle:
-    """Return the mechanism of a table: k-ary response for ``cells``, else the best frequency oracle."""
-    return KaryResponse.of(cells, epsilon) if kind == "cells" else best_oracle(cells, epsilon)
+def planned_part(
+    questions: Questions,
+    kind: str,
+    places: Sequence[int],
+    epsilon: float,
+    promised: float,
+    sets: tuple[int, ...] = (),
+) -> SurveyPart | None:
+    """Return the part of a kind that is designed for epsilon and private at the promised one.
+
+    None where its channel is not solved.
+    """
+    first = questions[places[0]]
+    domain = first.domain if PARTS[kind] is NumberPart else None
+    form = QuestionForm(tuple(questions[place].size for place in places), domain, sets)
+    mechanism = _mechanism(kind, form, epsilon, promised)
+    return None if mechanism is None else PARTS[kind](questions, places, mechanism)
 
 
 def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
@@ -251,16 +243,13 @@ def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     more than the best frequency oracle; others that oracle.
     """
     question = questions[place]
+    kinds = ("number", "piecewise") if question.is_mean else ("table", "ordered")[: 1 + question.cumulative]
+    parts = (planned_part(questions, kind, [place], epsilon, epsilon) for kind in kinds)
+    known = (part for part in parts if part is not None)
     if question.is_mean:
-        domain = question.domain
-        channel = best_channel(epsilon, domain.low, domain.high)
-        return NumberPart(questions, place, channel or piecewise_mechanism(epsilon, domain))
-    table = TablePart(questions, [place], table_mechanism("table", question.size, epsilon))
-    patterns = best_prefix_channel(question.size, epsilon) if question.cumulative else None
-    if patterns is None:
-        return table
-    ordered, request = OrderedPart(questions, place, patterns), Request("question", (place,))
-    return max((table, ordered), key=lambda part: part_information(questions, request, part))
+        return next(known)
+    request = Request("question", (place,))
+    return max(known, key=lambda part: part_information(questions, request, part))
 
 
 MOST_SHOWN = 20

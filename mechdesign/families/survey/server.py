@@ -159,7 +159,7 @@ def _ordered_reports(survey: Survey, counts: SurveyCounts, request: Request) -> 
 
 def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
     """Return the distributions for numbers of cells of a table; each cell is several cells of the part's."""
-    size = part.oracle.labels.size // cells
+    size = part.mechanism.labels.size // cells
     return lambda number: part.law(number * size)
 
 

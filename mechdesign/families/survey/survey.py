@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,9 +65,6 @@ from mechdesign.families.survey.results import (
 )
 from mechdesign.families.survey.server import SurveyCounts
 from mechdesign.show.figure import Figure
-
-if TYPE_CHECKING:
-    from mechdesign.families.marginals.sets import SetResponse
 
 COVERS = "all reports of a survey"
 
@@ -289,7 +286,7 @@ class Survey(SurveyClient):
         cls,
         questions: Mapping[str, Sequence[str]],
         epsilon: float,
-        designs: Sequence[tuple[Sequence[int], SetResponse]],
+        designs: Sequence[tuple[Sequence[int], CollectingMechanism[Any]]],
         shares: Sequence[Any],
         users: int | None = None,
     ) -> Self:
