@@ -126,8 +126,8 @@ def _informative_parts(
     survey: Survey, counts: SurveyCounts, request: Request
 ) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
-    for design, counters in zip(survey.designs, counts.counters, strict=True):
-        for part, counter in zip(design.parts, counters, strict=True):
+    for parts, counters in zip(survey.split.branches, counts.counters, strict=True):
+        for part, counter in zip(parts, counters, strict=True):
             information = survey.part_information(request, part)
             if information > 0.0 and counter.users > 0:
                 yield part, counter, information
@@ -297,7 +297,7 @@ class SurveyCounts(Server["Survey"]):
     def __init__(self, mechanism: Survey) -> None:
         super().__init__(mechanism)
         self.counters: list[list[Counter]] = [
-            [part.aggregator() for part in design.parts] for design in mechanism.designs
+            [part.aggregator() for part in parts] for parts in mechanism.split.branches
         ]
 
     @property
@@ -320,7 +320,7 @@ class SurveyCounts(Server["Survey"]):
                 continue
             columns = self._split(payloads, rows, len(counters))
             for part, counter, column in zip(
-                self.mechanism.designs[number].parts, counters, columns, strict=True
+                self.mechanism.split.branches[number], counters, columns, strict=True
             ):
                 try:
                     counter.update(part.read(np.array(column)))
@@ -376,9 +376,9 @@ class SurveyCounts(Server["Survey"]):
         if lengths != shape:
             raise DataError("aggregator", "the counts are damaged", "count the reports again")
         read: list[list[Counter]] = []
-        for design, counters, items in zip(self.mechanism.designs, self.counters, designs, strict=True):
+        for parts, counters, items in zip(self.mechanism.split.branches, self.counters, designs, strict=True):
             restored: list[Counter] = []
-            for part, counter, item in zip(design.parts, counters, items, strict=True):
+            for part, counter, item in zip(parts, counters, items, strict=True):
                 kind: Any = type(counter)
                 restored.append(kind.from_json(part.mechanism, item))
             if len({counter.users for counter in restored}) > 1:
