@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,35 @@ def _score(law: Law, moments: Moments) -> Array:
     )
 
 
+@dataclass(frozen=True)
+class TableReports:
+    """Information about a table in the reports of one part.
+
+    Attributes
+    ----------
+    users : int
+    supports : (n,) int array
+        How much the reports support each cell of the table.
+    law : callable
+        From a number of these cells to the moments of how much one report supports them.
+    information : float
+    """
+
+    users: int
+    supports: Codes
+    law: Callable[[int], Law]
+    information: float
+
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each cell."""
+        return evidence(self.supports, self.users, [self.law(1)], self.information)
+
+    def sums(self, count: int) -> Evidence:
+        """Return the evidence of the cumulative shares of the first ``count`` cells."""
+        laws = [self.law(step) for step in range(1, count + 1)]
+        return evidence(np.cumsum(self.supports)[:count], self.users, laws, self.information)
+
+
 @dataclass(frozen=True, eq=False)
 class CombinedLimits(ScoreTestLimits):
     """The limits of the score test for shares that several designs tell.
@@ -164,7 +193,6 @@ class CombinedLimits(ScoreTestLimits):
         return np.maximum(second, 0.0), third, fourth
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         second, third, fourth = self.cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         step = np.min(
             [weight * part.step / part.users for weight, part in zip(self.weights, self.parts, strict=True)],
@@ -193,14 +221,6 @@ class ScaledLimits:
         """Return whether the interval reaches so far."""
         reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference) / self.factor, tail)[0]
         return reached
-
-
-class HasLaw(Protocol):
-    """Limits of one estimate by the score test."""
-
-    def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
-        ...
 
 
 def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
@@ -236,14 +256,14 @@ class MixedLimits(ScoreTestLimits):
     ----------
     values, weights, errors : (m,) array
         The estimates, and their standard errors.
-    parts : sequence of HasLaw
-        The limits of each.
+    parts : sequence
+        The limits of each by the score test: what has a method ``law``.
     """
 
     values: Array
     weights: Array
     errors: Array
-    parts: Sequence[HasLaw]
+    parts: Sequence[Any]
 
     @property
     def value(self) -> float:
@@ -251,7 +271,6 @@ class MixedLimits(ScoreTestLimits):
         return float(self.weights @ self.values)
 
     def standard_error(self) -> Array:
-        """Return its standard error."""
         return np.sqrt(np.asarray(self.weights**2 @ self.errors**2))
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
@@ -286,19 +305,6 @@ SMALL_GROUP = 4.0
 """A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
 
 
-class CellReports(Protocol):
-    """Information about the cells of a table in the reports of one part; see ``TableReports``."""
-
-    @property
-    def law(self) -> Callable[[int], Law]:
-        """From a number of cells to the moments of how much one report supports them."""
-        ...
-
-    def each(self) -> Evidence:
-        """Return the evidence of the share of each cell."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class GroupLimits(ScoreTestLimits):
     """The limits of the score test for the means of groups, in units of the range from 0 to 1.
@@ -328,12 +334,10 @@ class GroupLimits(ScoreTestLimits):
         return result
 
     def standard_error(self) -> Array:
-        """Return the standard errors at the estimates moved to the range."""
         result: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
         return result
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
         second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         return law_of_average(1, second, -side * third, fourth, rare_step(0.0, second, fourth))
 
@@ -404,7 +408,7 @@ class RangedLimits:
 
 
 def group_means(
-    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[CellReports]
+    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
 ) -> AttributeMeans:
     """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
 
@@ -414,7 +418,7 @@ def group_means(
     counts : SurveyCounts
     request : Request
         The group and the number.
-    evidence_sources : sequence of CellReports
+    evidence_sources : sequence of TableReports
         The information in the reports of all designs.
     """
     assert request.number is not None

@@ -7,6 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.survey.combined_estimates import Evidence, Law
+from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
 from mechdesign.families.survey.questions import Question, Questions
 
 Array = NDArray[np.float64]
@@ -90,6 +91,20 @@ class SurveyPart(Sealed):
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         """Return reports from their texts, as the counter takes them; refuse impossible ones."""
 
+    def evidence_in(
+        self, counter: Any, places: Sequence[int], information: float
+    ) -> TableReports | OrderedReports | None:
+        """Return the information in counted reports about the table of some of its questions, or None.
+
+        Parameters
+        ----------
+        counter : Counter
+        places : sequence of int
+        information : float
+            What one report was planned to tell.
+        """
+        return None
+
     def as_json(self) -> dict[str, Any]:
         """Return questions and mechanism as plain values."""
         return {
@@ -135,22 +150,23 @@ class TablePart(SurveyPart):
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
         return self.mechanism.read(texts if named else whole_numbers(texts))
 
-    def law(self, cells: int) -> Law:
-        """Return the moments of how many of ``cells`` of its cells a report supports."""
-        result = self.mechanism.supported(cells)
-        assert result is not None
-        return result
-
     def cells(self, places: Sequence[int]) -> int:
         """Return the number of cells of the table over some of its questions."""
         return math.prod(self.sizes[self.places.index(place)] for place in places)
 
-    def supports(self, counts: Codes, users: int, places: Sequence[int]) -> Codes:
-        """Return the number of cells that reports support within each cell of some questions' table."""
-        table = np.asarray(self.mechanism.supports(counts, users)).reshape(self.sizes)
+    def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
+        counts, oracle = np.asarray(counter.counts), self.mechanism
+        table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)
         rest = tuple(axis for axis, place in enumerate(self.places) if place not in places)
-        summed: Codes = table.sum(axis=rest).ravel()
-        return summed
+        supports: Codes = table.sum(axis=rest).ravel()
+        size = oracle.labels.size // len(supports)
+
+        def law(cells: int) -> Law:
+            result = oracle.supported(cells * size)
+            assert result is not None
+            return result
+
+        return TableReports(counter.users, supports, law, information)
 
 
 class SetPart(SurveyPart):
@@ -177,17 +193,15 @@ class SetPart(SurveyPart):
         sets: NDArray[Any] = self.mechanism.read(whole_numbers(texts))
         return sets
 
-    def law(self, place: int, cells: int) -> Law:
-        """Return the moments of how many of ``cells`` categories of a question the set holds."""
-        axis = self.places.index(place)
-        share = Fraction(self.mechanism.include, TOTAL)
+    def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
+        axis = self.places.index(places[0])
+        supports: Codes = np.asarray(counter.counts)[self.mechanism.layout.places[(axis,)]]
         size, width = self.sizes[axis], self.mechanism.sets.widths[axis]
-        return of_sets(share + (1 - share) * Fraction(width, size), size, width, cells)
-
-    def supports(self, counts: Codes, place: int) -> Codes:
-        """Return the number of sets that contain each category of a question."""
-        held: Codes = counts[self.mechanism.layout.places[(self.places.index(place),)]]
-        return held
+        share = Fraction(self.mechanism.include, TOTAL)
+        own = share + (1 - share) * Fraction(width, size)
+        return TableReports(
+            counter.users, supports, lambda cells: of_sets(own, size, width, cells), information
+        )
 
 
 class NumberPart(SurveyPart):
@@ -345,26 +359,38 @@ class OrderedPart(SurveyPart):
         """Return the variance of a report of each category, summed over the answers to queries."""
         return np.asarray(self.channel.query_errors(queries).sum(axis=1))
 
-    def evidence(self, counts: Codes, cells: Cells, information: float) -> Evidence:
-        """Return the information about the shares of several sets of categories in the reports.
+    def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> OrderedReports:
+        return OrderedReports(self.channel, np.asarray(counter.counts), information)
 
-        The moments of a score depend on the category; those of users in a set, and of the others, are
-        averages at the estimated shares.
 
-        Parameters
-        ----------
-        counts : (reports,) int array
-        cells : (n, k) array of bool
-        information : float
-            What one report was planned to tell.
-        """
-        users, value = int(counts.sum()), self.channel
-        shares = value.shares_from(counts)
+@dataclass(frozen=True, eq=False)
+class OrderedReports:
+    """Information about its question in the reports of an ordered part.
+
+    The moments of a score depend on the category; those of users in a set, and of the others, are averages at
+    the estimated shares.
+    """
+
+    channel: Any
+    counts: Codes
+    information: float
+
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each category."""
+        return self._of(np.eye(self.channel.channel.shape[1], dtype=bool))
+
+    def sums(self, count: int) -> Evidence:
+        """Return the evidence of the cumulative shares of the first ``count`` categories."""
+        return self._of(np.tri(count, self.channel.channel.shape[1], dtype=bool))
+
+    def _of(self, cells: Cells) -> Evidence:
+        users, value = int(self.counts.sum()), self.channel
+        shares = value.shares_from(self.counts)
         scores = cells.astype(np.float64) @ value.solver
         moments = [scores**power @ value.channel for power in (2, 3, 4)]
         likely = (project_to_simplex(shares) * users + 1.0) / (users + len(shares))
         own, other = (_averaged(moments, side * likely) for side in (cells, ~cells))
-        return Evidence(users, cells @ shares, own, other, np.zeros(len(cells)), information)
+        return Evidence(users, cells @ shares, own, other, np.zeros(len(cells)), self.information)
 
 
 def _averaged(moments: Sequence[Array], weights: Array) -> Array:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -22,14 +21,14 @@ from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,
     Evidence,
-    Law,
     MixedLimits,
     ScaledLimits,
+    TableReports,
     Unknown,
     evidence,
     group_means,
 )
-from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
 from mechdesign.families.survey.questions import Question
 from mechdesign.families.survey.results import Axes, Quantiles, Request, SurveyResult, SurveyResults
 
@@ -40,53 +39,6 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 QUARTERS = (0.25, 0.5, 0.75)
-
-
-@dataclass(frozen=True)
-class TableReports:
-    """Information about a table in the reports of one part.
-
-    Attributes
-    ----------
-    users : int
-    supports : (n,) int array
-        How much the reports support each cell of the table.
-    law : callable
-        From a number of these cells to the moments of how much one report supports them.
-    information : float
-    """
-
-    users: int
-    supports: Codes
-    law: Callable[[int], Law]
-    information: float
-
-    def each(self) -> Evidence:
-        """Return the evidence of the share of each cell."""
-        return evidence(self.supports, self.users, [self.law(1)], self.information)
-
-    def sums(self, count: int) -> Evidence:
-        """Return the evidence of the cumulative shares of the first ``count`` cells."""
-        laws = [self.law(step) for step in range(1, count + 1)]
-        return evidence(np.cumsum(self.supports)[:count], self.users, laws, self.information)
-
-
-@dataclass(frozen=True)
-class OrderedReports:
-    """Information about its question in the reports of an ordered part."""
-
-    part: OrderedPart
-    counts: Codes
-    information: float
-
-    def each(self) -> Evidence:
-        """Return the evidence of the share of each category."""
-        return self.part.evidence(self.counts, np.eye(self.part.sizes[0], dtype=bool), self.information)
-
-    def sums(self, count: int) -> Evidence:
-        """Return the evidence of the cumulative shares of the first ``count`` categories."""
-        rows = np.tri(count, self.part.sizes[0], dtype=bool)
-        return self.part.evidence(self.counts, rows, self.information)
 
 
 def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
@@ -105,10 +57,7 @@ def _result(survey: Survey, counts: SurveyCounts, request: Request, population: 
         ends = (question.domain.low, question.domain.high)
         return SurveyResult(name, request, replace(_mean(survey, counts, request, population), possible=ends))
     sample = None if population else counts.users
-    evidence_sources: list[TableReports | OrderedReports] = [
-        *table_reports(survey, counts, request),
-        *_ordered_reports(survey, counts, request),
-    ]
+    evidence_sources = table_reports(survey, counts, request)
     names = _cell_names(survey, request)
     if not evidence_sources:
         return SurveyResult(name, request, _unknown_shares(names, population))
@@ -133,34 +82,12 @@ def _informative_parts(
                 yield part, counter, information
 
 
-def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[TableReports]:
+def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[Any]:
     """Return the information about the table of some questions in the reports of all designs."""
-    result = []
-    for part, counter, information in _informative_parts(survey, counts, request):
-        if isinstance(part, TablePart):
-            supports = part.supports(np.asarray(counter.counts), counter.users, request.places)
-            result.append(TableReports(counter.users, supports, _law(part, len(supports)), information))
-        elif isinstance(part, SetPart):
-            supports = part.supports(np.asarray(counter.counts), request.places[0])
-            result.append(
-                TableReports(counter.users, supports, partial(part.law, request.places[0]), information)
-            )
-    return result
-
-
-def _ordered_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[OrderedReports]:
-    """Return the counts of the ordered parts that are about a question."""
-    return [
-        OrderedReports(part, np.asarray(counter.counts), information)
-        for part, counter, information in _informative_parts(survey, counts, request)
-        if isinstance(part, OrderedPart)
-    ]
-
-
-def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
-    """Return the distributions for numbers of cells of a table; each cell is several cells of the part's."""
-    size = part.mechanism.labels.size // cells
-    return lambda number: part.law(number * size)
+    parts = _informative_parts(survey, counts, request)
+    sources = (part.evidence_in(counter, request.places, information) for part, counter, information in parts)
+    informative = [source for source in sources if source is not None]
+    return sorted(informative, key=lambda source: isinstance(source, OrderedReports))
 
 
 # Shares
@@ -191,11 +118,11 @@ def _unknown_shares(names: tuple[str, ...], population: bool) -> FrequencyEstima
 
 
 def _cumulative(
-    reports: Sequence[TableReports | OrderedReports], question: Question, value: int | None
+    reports: Sequence[TableReports | OrderedReports], question: Question, sample: int | None
 ) -> FrequencyEstimate:
     """Return the shares up to each category but the last one, or the last one before ``no answer``."""
     count = question.size - 1
-    return _shares([item.sums(count) for item in reports], question.categories[:count], value)
+    return _shares([item.sums(count) for item in reports], question.categories[:count], sample)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
@@ -232,15 +159,7 @@ def _mean(survey: Survey, counts: SurveyCounts, request: Request, population: bo
         middle, limits = domain.middle, Unknown(np.array(domain.middle), domain.low, domain.high)
         return MeanEstimate(middle, domain.half, 0, population, limits, (NOBODY,))
     if len(own) == 1 and not bits:
-        estimate = own[0][0]
-        return MeanEstimate(
-            estimate.value,
-            estimate.standard_error,
-            estimate.users,
-            population,
-            estimate.limits,
-            estimate.notes,
-        )
+        return replace(own[0][0], population=population)
     if not own:
         shared = CombinedLimits(bits)
         value, error = domain.low + domain.width * shared.value[0], domain.width * shared.standard_error()[0]
