@@ -1,18 +1,14 @@
-"""The methods of ``survey-design``: the first one that applies is the default.
+"""The methods of ``survey-design``, the first one that applies is the default, and the outlook of a survey.
 
 **The least epsilon with which the planned users are enough, with a design there and a proof just below.**
 The users that are needed fall steadily as epsilon rises, nearly like a power of it: a secant in logarithms
 finds where they are the planned ones in a few steps, each started from the designs of the one before. Where
-a number is asked for its mean, the first steps take its variance from between the rungs of the ladder of
-solved channels; only the last ones solve the channel at their epsilon.
+a number is asked for its mean, the first steps take its variance from between the solved channels; only the
+last ones solve the channel at their epsilon.
 
-**Designs for an epsilon.**
-They come from column generation, from a closed form, from the usual rules, and in a second way from a
-coarse grid: all its designs are listed in one convex program in cvxpy. The second way shares no code with the
-column generation but the information of a part.
-
-The outlook is what building a survey reports: who is asked what, expected errors and bounds; or what would
-help.
+**Designs for an epsilon** come from column generation, from a closed form, from the usual rules, and in a
+second way from a coarse grid: all its designs are in one convex program in cvxpy, which shares no code with
+the column generation but the information of a part.
 """
 
 from __future__ import annotations

@@ -1,20 +1,12 @@
 """Mixtures of designs: the best one by column generation, usual rules, rotations, and general bounds.
 
-Column generation finds the best mixture of all that a class of designs has, with a proven bound. The master
-splits the users among the designs found so far and says at which prices more information would
+The master splits the users among the designs found so far and says at which prices more information would
 help; the pricing finds the design that gives most at these prices and bounds what any design of the class
-gives. For the mean error f = sum w_j / I_j with prices p_j = w_j / I_j^2 every mixture of the class has an
-error of at least f^2 / max p.z (weak duality, docs/families/survey.md); for the least number of users the
-prices are the dual variables of a linear program.
+gives, and so the error of every mixture (weak duality, docs/families/survey.md). For the least number of
+users the prices are the dual variables of a linear program.
 
-Questions that are alike in all that counts make a group: a design and its rotations through the group give
-the same to each of its members, so the master works with groups.
-
-Rotations lead from designs of groups to designs of questions: every member of a group takes each place
-equally often. The usual rules need no optimization: everything evenly, one question at random, the rule by
-2.5.
-
-The general bounds are those of ``survey-limit``: no mechanism of this epsilon beats them.
+Questions that are alike in all that counts make a group: a design and its rotations through the group, in
+which every member takes each place equally often, give the same to each, so the master works with groups.
 """
 
 from __future__ import annotations

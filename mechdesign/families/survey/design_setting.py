@@ -1,14 +1,8 @@
 """The survey as its optimization sees it: questions, targets, epsilon, and the information of one report.
 
 The targets are weights, sampling variances, units and required standard errors of the results. The
-information of a report is an effective share of the users, by the formulas of the mechanisms.
-
-A report of a set of d of k cells, drawn around the true one with chance rho = (E - 1)t/(1 + (E - 1)t), t =
-d/k, E = e^epsilon, is worth eta = rho^2 (k - d)/(d (k - 1)) users who answer in clear, for the cells and for
-every sum of them. A report of a product of such sets about several questions is worth rho^2 (k - d)/(d (k -
-1)) for each of them, with the rho of the whole product. See docs/families/survey.md.
-
-The menu of a setting is what one question tells at each epsilon of a grid, when it is answered alone.
+information of a report is an effective share of the users, by the formulas of docs/families/survey.md. The
+menu of a setting is what one question tells at each epsilon of a grid, when it is answered alone.
 """
 
 from __future__ import annotations

@@ -2,19 +2,14 @@
 
 Of the methods the first one that applies is the default.
 
-*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum.
-|proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
-squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
-over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S. Sets of one size with the same
-numbers M_S are one class.
+*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum. With
+Q_R the sum of the squares of the numbers of answers of T in the cells of the table of R, K_R cells and D
+answers in all, D^2 |proj_S 1_T|^2 is the sum over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S.
 
-*One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
-requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of
-e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+*One question a user*: subset selection of the best size, shares in closed form.
 
-*Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
-Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
-entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for every private mechanism.
+*Product sets*, for surveys of any size: products of subsets, matches and scattered cells. Columns are
+generated: at given prices the product that is worth most is found by dynamic programming over its entropy.
 """
 
 from __future__ import annotations

@@ -1,34 +1,13 @@
 """What a private report says of tables, and lower bounds for every private mechanism, in rationals.
 
-A table consists of parts: for each set S of questions the part that only S has, with its weight. The
-functions of all answers are the orthogonal sum of spaces V_S, S a set of questions, of the dimension prod
-over S of (k_j - 1). A table A of K_A cells is made of the parts S in A. Where the reports of n users say as
-much of V_S as answers in clear from the share eta_S of them, its squared error is, at even answers, at least
-the sum over S of dim_S / (K_A eta_S), divided by n. Questions that are alike have the same share in a best
-mixture, since users can be asked in every order; they are one *kind* of part.
+A table consists of parts: for each set S of questions the part that only S has, with its weight W_S. A way to
+ask is a set T of answers with the share t of all: a product, a match, cells or any set. Its reports say as
+much of a part S as answers in clear from a share eta_S of the users. Questions that are alike have the same
+share in a best mixture, since users can be asked in every order; they are one *kind* of part.
 
-A way to ask is a set T of answers: a product, a match, cells or any set. A report says of its sender:
-"e^epsilon to 1, the answer is in T". With t the share of all answers that T holds and rho = (E - 1) t / (1 +
-(E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in clear from a share eta_S = rho^2
-|proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
-
-The bounds follow from prices, and hold whatever these are. Let every mechanism have sum_S p_S eta_S <= P for
-some prices p_S = W_S c_S^2. Then by Cauchy and Schwarz
-
-    sum W_S / eta_S >= (sum W_S c_S)^2 / sum W_S c_S^2 eta_S >= (sum W_S c_S)^2 / P,
-
-and c_S = 1/eta_S of an optimal mixture makes it an equality. P comes from all sets of answers where these are
-few, else from the total information: sum_S dim_S eta_S <= sinh(epsilon/2)^2, or from entropy.
-
-For single questions, entropy limits what a set of answers can be worth, cell by cell of its share t. Let T
-hold the share t of all answers and pi_j be the law of question j in T. Then the part of question j has (k_j
-- 1) eta_j = rho^2 chi^2(pi_j | even), and since the even law is a product and 1_T is at most 1,
-
-    sum of KL(pi_j | even) <= ln(1/t),    pi_j <= (1/t) / k_j,    sum of chi^2(pi_j | even) <= 1/t - 1.
-
-So for every mu >= 0 the prices lambda of T sum to at most rho^2 (mu ln(1/t) + the sum over questions of the
-largest lambda chi^2 / (k - 1) - mu KL), and to at most rho^2 (1/t - 1) times the largest lambda / (k - 1).
-On a cell [a, b] of t, rho is taken at b and the rest at a: the cell's bound holds for all of its t.
+The bounds follow from prices, and hold whatever these are: p_S = W_S c_S^2 with sum_S p_S eta_S <= P for
+every mechanism give sum W_S / eta_S >= (sum W_S c_S)^2 / P. P comes from all sets of answers where these are
+few, else from the total information or from entropy. See docs/families/survey_limit.md for the proofs.
 """
 
 from __future__ import annotations
@@ -363,11 +342,8 @@ class AlikeQuestions:
 def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     """Return an upper bound of price chi^2 - mu KL over laws on k points, of ratios to the even law up to B.
 
-    For a law with the ratios r_i, of the mean 1, chi^2 is the mean of r^2 - 1 and KL that of r ln r. At the
-    best law some ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
-    convex in r and so has a value at most twice, at its larger place at most once; and no ratio is 0, where
-    the slope of r ln r is infinite. On a piece of y both means are convex: the first is at most its larger
-    end, the second at least where its tangents in the ends meet.
+    At the best law some ratios are B, at most one is any y, and the others are equal. On a piece of y both
+    means are convex: chi^2 is at most its larger end, KL at least where its tangents in the ends meet.
 
     Parameters
     ----------
