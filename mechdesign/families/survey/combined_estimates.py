@@ -176,8 +176,7 @@ class CombinedLimits(ScoreTestLimits):
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1], and a little away from the ends."""
         edge = 1.0 / (sum(part.users for part in self.parts) + 1.0)
-        errors: Array = np.sqrt(self.cumulants(np.clip(self.value, edge, 1.0 - edge))[0])
-        return errors
+        return np.sqrt(self.cumulants(np.clip(self.value, edge, 1.0 - edge))[0])
 
     def cumulants(self, share: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of the combined estimates under hypotheses in [0, 1]."""
@@ -330,12 +329,10 @@ class GroupLimits(ScoreTestLimits):
     @property
     def value(self) -> Array:
         """The estimates; they may lie outside of 0 to 1 by chance."""
-        result: Array = self.up / self.total
-        return result
+        return self.up / self.total
 
     def standard_error(self) -> Array:
-        result: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
-        return result
+        return np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
         second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))

@@ -163,8 +163,7 @@ def certainty(epsilon: float, share: Array | float) -> Array:
     0.5
     """
     around = math.expm1(epsilon) * np.asarray(share, dtype=np.float64)
-    result: Array = around / (1.0 + around)
-    return result
+    return around / (1.0 + around)
 
 
 def effective(epsilon: float, cells: int, size: Array | int) -> Array:
@@ -176,8 +175,7 @@ def effective(epsilon: float, cells: int, size: Array | int) -> Array:
     0.580026
     """
     size = np.asarray(size, dtype=np.float64)
-    result: Array = certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
-    return result
+    return certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
 
 
 @lru_cache(maxsize=1 << 14)

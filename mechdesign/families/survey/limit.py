@@ -201,8 +201,7 @@ class SurveyLimit(Problem[Any]):
         """Return eta of each kind of part, the effective share of the users, for a mixture of sets."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
         rows = [kind_information(self.effects, self.epsilon, column) for column in variables["sets"]]
-        result: np.ndarray[Any, np.dtype[np.float64]] = shares @ np.stack(rows)
-        return result
+        return shares @ np.stack(rows)
 
     def objective(self, variables: Variables) -> float:
         """Return users times the error of a mixture of sets, at even answers."""

@@ -412,19 +412,16 @@ class _PeakedLaw:
 
     def rest(self, y: Array) -> Array:
         """Return the other ratios."""
-        result: Array = np.maximum(self.left - y, 0.0) / max(1, self.others)
-        return result
+        return np.maximum(self.left - y, 0.0) / max(1, self.others)
 
     def chi(self, y: Array) -> Array:
         """Return chi^2 to the even law."""
-        result: Array = (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
-        return result
+        return (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
 
     def entropy(self, y: Array) -> Array:
         """Return KL to the even law."""
         full = self.full * self.top * math.log(self.top)
-        result: Array = (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
-        return result
+        return (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
 
     def slope(self, y: Array) -> Array:
         """Return the derivative of KL by y, between the ends; 0 where the law is a single one."""
@@ -437,8 +434,7 @@ class _PeakedLaw:
 
 
 def _entropy(r: Array) -> Array:
-    result: Array = r * np.log(np.where(r > 0.0, r, 1.0))
-    return result
+    return r * np.log(np.where(r > 0.0, r, 1.0))
 
 
 @lru_cache(maxsize=1024)

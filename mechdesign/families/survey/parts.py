@@ -72,8 +72,7 @@ class SurveyPart(Sealed):
     @property
     def epsilon(self) -> float:
         """Part of its user's budget that it takes."""
-        result: float = self.audit().epsilon
-        return result
+        return self.audit().epsilon
 
     def audit(self) -> PrivacyVerdict:
         """Return the exact audit of the mechanism."""
@@ -251,8 +250,7 @@ def categories_of(questions: Questions, place: int, answers: Answers, source: Bi
         return answers[place]
     unit = answers[place]
     threshold = np.minimum(unit * float(TOTAL), float(TOTAL)).astype(np.int64)
-    rounded: Codes = (source.integers(len(unit)) < threshold).astype(np.int64)
-    return rounded
+    return (source.integers(len(unit)) < threshold).astype(np.int64)
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:

@@ -145,7 +145,7 @@ def _encoded(question: Question, value: Any) -> Any:
     return Labels(question.size, question.categories).encode([value], f"question '{question.name}'")
 
 
-def _steps_of(part: SurveyPart) -> Steps:
+def _steps_of(part: Any) -> Steps:
     return {"questions": list(part.places), "kind": part.kind, "draw": part.mechanism._client_steps()}
 
 
