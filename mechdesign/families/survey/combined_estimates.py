@@ -100,19 +100,14 @@ def evidence(supports: Codes, users: int, laws: Sequence[Law], information: floa
 
 @lru_cache(maxsize=1024)
 def _scores(law: Law) -> tuple[Array, Array]:
-    """Return the moments of the score for users in the cells and for the others."""
-    return _score(law, law[0]), _score(law, law[1])
-
-
-def _score(law: Law, moments: Moments) -> Array:
-    """Return the second to fourth moment of (T - E[T | other]) / (E[T | own] - E[T | other])."""
+    """Return the second to fourth moment of (T - E[T | other]) / (E[T | own] - E[T | other]), for both."""
     low, gain = law[1][1], law[0][1] - law[1][1]
-    return np.array(
-        [
-            float(sum(comb(r, j) * moments[j] * (-low) ** (r - j) for j in range(r + 1)) / gain**r)
-            for r in (2, 3, 4)
-        ]
-    )
+
+    def score(moments: Moments, r: int) -> float:
+        return float(sum(comb(r, j) * moments[j] * (-low) ** (r - j) for j in range(r + 1)) / gain**r)
+
+    own, other = (np.array([score(moments, r) for r in (2, 3, 4)]) for moments in law)
+    return own, other
 
 
 @dataclass(frozen=True)
@@ -429,7 +424,8 @@ def group_means(
     shape, axis = request.shape(survey.questions), request.places.index(request.number)
     shared = CombinedLimits(parts)
     down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
-    large = down + up >= SMALL_GROUP * _error_of_group(shared, shape, axis)
+    down_error, up_error = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
+    large = down + up >= SMALL_GROUP * np.sqrt(down_error**2 + up_error**2)  # a report supports one cell
     moments = [
         _moments(weight, part.users, item.law(1))
         for weight, part, item in zip(shared.weights.tolist(), parts, evidence_sources, strict=True)
@@ -452,10 +448,3 @@ def _moments(weight: float, users: int, law: Law) -> tuple[float, int, Array, Ar
     own, other = law
     unit = weight / float(own[1] - other[1])  # of fractions: no digit is lost
     return unit, users, np.array(own, dtype=np.float64), np.array(other, dtype=np.float64)
-
-
-def _error_of_group(shared: CombinedLimits, shape: tuple[int, ...], axis: int) -> Array:
-    """Return upper bounds of the standard errors of the groups' shares: a report supports one cell."""
-    down, up = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
-    result: Array = np.sqrt(down**2 + up**2)
-    return result

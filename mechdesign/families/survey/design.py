@@ -119,12 +119,12 @@ def plain_shares(shares: Sequence[float]) -> list[float]:
 
 def _columns_of(questions: Questions, variables: Variables) -> list[Column]:
     """Return the designs of plain values."""
-    return [tuple(_ask(questions, item) for item in design) for design in variables["designs"]]
 
+    def ask(item: Mapping[str, Any]) -> Ask:
+        places = tuple(questions.place(name, "designs") for name in item["questions"])
+        return Ask(item["kind"], places, float(item["epsilon"]), tuple(item.get("sets", ())))
 
-def _ask(questions: Questions, item: Mapping[str, Any]) -> Ask:
-    places = tuple(questions.place(name, "designs") for name in item["questions"])
-    return Ask(item["kind"], places, float(item["epsilon"]), tuple(item.get("sets", ())))
+    return [tuple(map(ask, design)) for design in variables["designs"]]
 
 
 def target_information(setting: SurveySetting, variables: Variables) -> Array:
@@ -142,11 +142,8 @@ def largest_budget(variables: Variables) -> float:
 
 def repeated_questions(variables: Variables) -> int:
     """Return the number of designs that ask a question twice."""
-    count = 0
-    for design in variables["designs"]:
-        names = [name for item in design for name in item["questions"]]
-        count += len(names) - len(set(names))
-    return count
+    designs = [[name for item in design for name in item["questions"]] for design in variables["designs"]]
+    return sum(len(names) - len(set(names)) for names in designs)
 
 
 def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
@@ -154,17 +151,15 @@ def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
     questions, epsilon = problem.questionnaire, float(variables["epsilon"])
     columns, shares = _columns_of(questions, variables), variables["shares"]
     used = [place for place, share in enumerate(shares) if Fraction(float(share)) * (1 << 61) > 1]
-    designs = [_parts(questions, columns[place], epsilon) for place in used]
+    designs = []
+    for place in used:
+        column = columns[place]
+        taken = budgets([ask.epsilon for ask in column], epsilon, [ask.kind in SOLVED for ask in column])
+        designs.append([_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)])
     requests = [target.request for target in problem.targets[len(questions) :]]
     return Survey(
         questions, epsilon, designs, [float(shares[place]) for place in used], requests, problem.users
     )
-
-
-def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyPart]:
-    epsilons = [ask.epsilon for ask in column]
-    taken = budgets(epsilons, epsilon, [ask.kind in SOLVED for ask in column])
-    return [_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)]
 
 
 def budgets(value: Sequence[float], epsilon: float, own_budgets: Sequence[bool] = ()) -> list[float]:
@@ -369,10 +364,7 @@ class SurveyDesign(Problem[Survey]):
     @cached_property
     def questionnaire(self) -> Questions:
         """The questions as the mechanism knows them."""
-        questions = []
-        for item in self.questions:
-            questions.append(Question.from_json(item, EXTRA))
-        return Questions(questions)
+        return Questions([Question.from_json(item, EXTRA) for item in self.questions])
 
     @cached_property
     def targets(self) -> tuple[SurveyTarget, ...]:
@@ -381,7 +373,6 @@ class SurveyDesign(Problem[Survey]):
 
     @property
     def planned_users(self) -> int:
-        """Number of users who will report."""
         return self.users
 
     def setting(self, epsilon: float | None = None, planned: bool = False) -> SurveySetting:
@@ -429,17 +420,15 @@ class SurveyDesign(Problem[Survey]):
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and shares of what would run, and optimality."""
-        certificates = list(solution.mechanism().certificates())
+        certificates = solution.mechanism().certificates()
         if solution.bound is None:
             return (*certificates, self.optimality(solution))
-        figures = {"gap": solution.gap}
-        excess = solution.value - solution.bound
+        excess, figures = solution.value - solution.bound, {"gap": solution.gap}
         return (*certificates, self.optimality(solution, excess, solution.bound, figures=figures))
 
     # From a solution to something that runs
 
     def mechanism(self, solution: Solution[Any]) -> Survey:
-        """Return the survey that runs, with exact integers and budgets that add up exactly."""
         return runnable_survey(self, solution.variables)
 
 

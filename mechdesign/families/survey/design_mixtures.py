@@ -22,15 +22,12 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
-from mechdesign.families.survey.limit import SetClasses, best, classes_of
+from mechdesign.families.survey.limit import SetClasses, classes_of
 from mechdesign.families.survey.limit_bounds import (
     Effects,
-    bound_from,
     effects_of,
     entropy_bound,
-    factors,
     information_bound,
-    prices,
 )
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
@@ -284,19 +281,13 @@ def rule_count(setting: SurveySetting) -> int:
     return max(1, min(len(setting.questions), math.floor(setting.epsilon / 2.5)))
 
 
-def every_question(setting: SurveySetting) -> int:
-    """Return the number of questions."""
-    return len(setting.questions)
-
-
-def single_question(setting: SurveySetting) -> int:
-    """Return one."""
-    return 1
-
-
 RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
-    ("even", every_question, "every question of every user, with epsilon divided evenly"),
-    ("sampled", single_question, "one question of each user, drawn evenly, with all of epsilon"),
+    (
+        "even",
+        lambda setting: len(setting.questions),
+        "every question of every user, with epsilon divided evenly",
+    ),
+    ("sampled", lambda setting: 1, "one question of each user, drawn evenly, with all of epsilon"),
     ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
 )
 
@@ -346,7 +337,7 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
         return {}
     result = {TOTAL: information_bound(effects, setting.epsilon)}
     if math.prod(effects.sizes) <= MOST_ANSWERS:
-        result[SETS] = _all_sets(effects, setting.epsilon)
+        result[SETS] = _classes(effects).best_mixture(effects, setting.epsilon)[-1]
     if information is not None and effects.singles:
         shares = information * np.array([target.spread for target in setting.targets])
         each = np.array([np.mean([shares[part[0]] for part in kind]) for kind in effects.members])
@@ -373,12 +364,3 @@ def _effects(setting: SurveySetting) -> Effects | None:
 @lru_cache(maxsize=8)
 def _classes(effects: Effects) -> SetClasses:
     return classes_of(effects)
-
-
-def _all_sets(effects: Effects, epsilon: float) -> float:
-    """Return the bound of the best mixture of all sets of answers (theorem 7), proven in rationals."""
-    classes = _classes(effects)
-    table = classes.information(effects, epsilon)
-    used, shares = best(effects, table)
-    multipliers = factors((1.0 / (shares @ table[used])).tolist())
-    return bound_from(effects, multipliers, classes.most(effects, epsilon, prices(effects, multipliers)))

@@ -171,9 +171,7 @@ class SurveyLimit(Problem[Any]):
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of answers of each question."""
-        sizes: Any = self.questions
-        checked_sizes: tuple[int, ...] = sizes
-        return checked_sizes
+        return tuple(self.questions)
 
     wanted, told = FormerAttribute("table_weights"), FormerAttribute("information")
 
@@ -237,8 +235,7 @@ class SurveyLimit(Problem[Any]):
         """Return optimality among all private mechanisms; of another way to collect its privacy."""
         other = self._otherwise(solution.variables)
         if other is not None:
-            result: tuple[Certificate, ...] = other.certificates()
-            return result
+            return tuple(other.certificates())
         return (self.optimality(solution),)
 
     def why_no_mechanism(self) -> str | None:
@@ -374,6 +371,14 @@ class SetClasses:
         result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
         return result
 
+    def best_mixture(self, effects: Effects, epsilon: float) -> tuple[NDArray[np.int64], Array, float]:
+        """Return the classes of the best mixture of all sets, their shares, and the bound that they prove."""
+        table = self.information(effects, epsilon)
+        used, shares = best(effects, table)
+        multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
+        most = self.most(effects, epsilon, proofs.prices(effects, multipliers))
+        return used, shares, proofs.bound_from(effects, multipliers, most)
+
     def most(self, effects: Effects, epsilon: float, each: Sequence[Fraction]) -> Fraction:
         """Return an upper bound of the sum of prices times eta over all sets, in integers.
 
@@ -449,19 +454,14 @@ def mix_all_sets(problem: SurveyLimit) -> Outcome:
     """Return the best mixture of symmetrized sets, and a bound for every private mechanism."""
     if problem.epsilon == 0.0:
         return nothing()
-    effects = problem.effects
-    classes = classes_of(effects)
-    table = classes.information(effects, problem.epsilon)
-    used, shares = best(effects, table)
-    multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
-    most = classes.most(effects, problem.epsilon, proofs.prices(effects, multipliers))
-    columns = [{"answers": _answers(int(number))} for number in classes.numbers[used]]
+    classes = classes_of(problem.effects)
+    used, shares, bound = classes.best_mixture(problem.effects, problem.epsilon)
+    columns = [
+        {"answers": [place for place in range(bits.bit_length()) if bits >> place & 1]}
+        for bits in classes.numbers[used].tolist()
+    ]
     source = "all sets of answers: what every private mechanism mixes"
-    return outcome(problem, columns, shares, proofs.bound_from(effects, multipliers, most), source)
-
-
-def _answers(bits: int) -> list[int]:
-    return [place for place in range(bits.bit_length()) if bits >> place & 1]
+    return outcome(problem, columns, shares, bound, source)
 
 
 def why_not_all_sets(problem: SurveyLimit) -> str | None:

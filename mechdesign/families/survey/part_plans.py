@@ -55,22 +55,26 @@ def part_information(questions: Questions, request: Request, part: SurveyPart) -
         question = questions[part.places[0]]
         noise: float = part.mechanism.worst_variance() / question.domain.half**2
         return 1.0 / (noise + question.relative_spread**2)
-    if isinstance(part, SetPart):
-        return _of_sets(questions, request, part)
     if isinstance(part, OrderedPart):
         question = questions[part.places[0]]
         shares = np.array(question.frequencies or (1.0 / question.size,) * question.size)
         return 1.0 / (part.noise(question.cumulative, shares) + request_spread(questions, request))
-    if not isinstance(part, TablePart):
+    if isinstance(part, SetPart):
+        if len(request.places) > 1:
+            return 0.0  # cross tables are not counted
+        share = float(part.mechanism.effective_share([part.places.index(request.places[0])]))
+    elif not isinstance(part, TablePart):
         return 0.0
-    if request.number is not None and not isinstance(part.mechanism, KaryResponse):
+    elif request.number is not None and not isinstance(part.mechanism, KaryResponse):
         return 0.0  # its reports support several cells, whose errors go together
-    share = effective_share(part)
+    else:
+        share = effective_share(part)
     if request.number is not None or (len(request.places) == 1 and questions[request.places[0]].is_mean):
         return share
     if is_cumulative(questions, request):
         return share / request_spread(questions, request)
-    return of_share(share, part.cells(request.places), planned_spread(questions, request.places))
+    cells = math.prod(request.shape(questions))
+    return of_share(share, cells, planned_spread(questions, request.places))
 
 
 def is_cumulative(questions: Questions, request: Request) -> bool:
@@ -123,19 +127,6 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     """
     even = 1.0 - 1.0 / cells
     return eta / (even - eta * (even - spread))
-
-
-def _of_sets(questions: Questions, request: Request, part: SetPart) -> float:
-    """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
-    if len(request.places) > 1:
-        return 0.0
-    share = float(part.mechanism.effective_share([part.places.index(request.places[0])]))
-    question = questions[request.places[0]]
-    if question.is_mean:
-        return share
-    if question.cumulative:
-        return share / request_spread(questions, request)
-    return of_share(share, question.size, planned_spread(questions, request.places))
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
@@ -341,7 +332,10 @@ class SurveyOutlook:
                 {"share": survey.share(number), "parts": _parts(survey, design)}
                 for number, design in enumerate(survey.designs)
             ],
-            "results": [_plain(item) for item in self.results],
+            "results": [
+                {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+                for item in self.results
+            ],
             "users_needed": self.users_needed,
         }
 
@@ -403,10 +397,6 @@ def design_in_words(survey: Survey, number: int) -> str:
         names = " with ".join(survey.questions[place].name for place in part.places)
         texts.append(names if len(parts) == 1 else f"{names} (epsilon {part.epsilon:.3g})")
     return " and ".join(texts)
-
-
-def _plain(item: Expected) -> dict[str, Any]:
-    return {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
 
 
 def _count(item: Expected) -> str:

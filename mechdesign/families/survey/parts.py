@@ -149,10 +149,6 @@ class TablePart(SurveyPart):
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
         return self.mechanism.read(texts if named else whole_numbers(texts))
 
-    def cells(self, places: Sequence[int]) -> int:
-        """Return the number of cells of the table over some of its questions."""
-        return math.prod(self.sizes[self.places.index(place)] for place in places)
-
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         counts, oracle = np.asarray(counter.counts), self.mechanism
         table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)

@@ -64,6 +64,11 @@ class Request:
         return f"{questions[self.number].name} by {questions[self.group].name}"
 
     @property
+    def subject(self) -> int:
+        """The number whose means are wanted, else the first question."""
+        return self.places[0] if self.number is None else self.number
+
+    @property
     def group(self) -> int:
         """The question that makes the groups of group means."""
         (result,) = (place for place in self.places if place != self.number)

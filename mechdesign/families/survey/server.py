@@ -30,7 +30,7 @@ from mechdesign.families.survey.combined_estimates import (
 )
 from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
 from mechdesign.families.survey.questions import Question
-from mechdesign.families.survey.results import Axes, Quantiles, Request, SurveyResult, SurveyResults
+from mechdesign.families.survey.results import Quantiles, Request, SurveyResult, SurveyResults
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey
@@ -58,15 +58,21 @@ def _result(survey: Survey, counts: SurveyCounts, request: Request, population: 
         return SurveyResult(name, request, replace(_mean(survey, counts, request, population), possible=ends))
     sample = None if population else counts.users
     evidence_sources = table_reports(survey, counts, request)
-    names = _cell_names(survey, request)
+    axes = tuple((item.name, item.categories) for item in map(survey.questions.__getitem__, request.places))
+    names = tuple(", ".join(labels) for labels in product(*(labels for _, labels in axes)))
     if not evidence_sources:
-        return SurveyResult(name, request, _unknown_shares(names, population))
+        even, half = np.full(len(names), 1.0 / len(names)), np.full(len(names), 0.5)
+        unknown = FrequencyEstimate(
+            even, half, 0, names, population, None, Unknown(even, 0.0, 1.0), (NOBODY,)
+        )
+        return SurveyResult(name, request, unknown)
     cells = _shares([item.each() for item in evidence_sources], names, sample)
     if len(request.places) > 1:
-        return SurveyResult(name, request, cells, axes=_axes(survey, request))
+        return SurveyResult(name, request, cells, axes=axes)
     if not question.is_ordered:
         return SurveyResult(name, request, cells)
-    ordered = _cumulative(evidence_sources, question, sample)
+    count = question.size - 1  # up to each category but the last one, or the last one before "no answer"
+    ordered = _shares([item.sums(count) for item in evidence_sources], question.categories[:count], sample)
     quartiles = None if question.skip else quantiles(ordered, question.categories[-1])
     return SurveyResult(name, request, cells, ordered, quartiles)
 
@@ -99,30 +105,6 @@ def _shares(parts: Sequence[Evidence], names: tuple[str, ...], sample: int | Non
     reports = sum(part.users for part in parts)
     notes = few_users(reports) + implausible(names, value, errors, 0.0, 1.0)
     return FrequencyEstimate(value, errors, reports, names, sample is None, None, limits, notes)
-
-
-def _axes(survey: Survey, request: Request) -> Axes:
-    listed = (survey.questions[place] for place in request.places)
-    return tuple((question.name, question.categories) for question in listed)
-
-
-def _cell_names(survey: Survey, request: Request) -> tuple[str, ...]:
-    lists = [survey.questions[place].categories for place in request.places]
-    return tuple(", ".join(labels) for labels in product(*lists))
-
-
-def _unknown_shares(names: tuple[str, ...], population: bool) -> FrequencyEstimate:
-    even = np.full(len(names), 1.0 / len(names))
-    limits = Unknown(even, 0.0, 1.0)
-    return FrequencyEstimate(even, np.full(len(names), 0.5), 0, names, population, None, limits, (NOBODY,))
-
-
-def _cumulative(
-    reports: Sequence[TableReports | OrderedReports], question: Question, sample: int | None
-) -> FrequencyEstimate:
-    """Return the shares up to each category but the last one, or the last one before ``no answer``."""
-    count = question.size - 1
-    return _shares([item.sums(count) for item in reports], question.categories[:count], sample)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
@@ -237,10 +219,12 @@ class SurveyCounts(Server["Survey"]):
             rows = np.flatnonzero(designs == number)
             if not len(rows):
                 continue
-            columns = self._split(payloads, rows, len(counters))
-            for part, counter, column in zip(
-                self.mechanism.split.branches[number], counters, columns, strict=True
-            ):
+            parts, fields = self.mechanism.split.branches[number], [payloads[row].split("|") for row in rows]
+            for row, texts in zip(rows.tolist(), fields, strict=True):
+                if len(texts) != len(parts):
+                    what = f"has {counted(len(texts), 'part')}, its design {len(parts)}"
+                    raise RowError("reports", row, what, REMEDY)
+            for part, counter, column in zip(parts, counters, zip(*fields, strict=True), strict=True):
                 try:
                     counter.update(part.read(np.array(column)))
                 except RowError as error:
@@ -252,28 +236,14 @@ class SurveyCounts(Server["Survey"]):
         listed = np.asarray(reports)
         if listed.ndim != 1 or (len(listed) and not isinstance(listed.tolist()[0], str)):
             raise DataError("reports", "expected one text a user, as randomize returns them", REMEDY)
-        heads, payloads = [], []
-        for text in listed.tolist():
-            head, _, payload = text.partition(":") if isinstance(text, str) else ("", "", "")
-            heads.append(head)
-            payloads.append(payload)
+        pairs = [text.partition(":") if isinstance(text, str) else ("", "", "") for text in listed.tolist()]
         known = {str(number): number for number in range(self.mechanism.count)}
-        designs = np.array([known.get(head, -1) for head in heads], dtype=np.int64)
+        designs = np.array([known.get(head, -1) for head, _, _ in pairs], dtype=np.int64)
         if (designs < 0).any():
             row = int(np.argmax(designs < 0))
             what = f"'{str(listed[row])[:40]}' names no design of this survey"
             raise RowError("reports", row, what, REMEDY)
-        return designs, payloads
-
-    @staticmethod
-    def _split(payloads: list[str], rows: NDArray[np.int64], count: int) -> list[list[str]]:
-        """Return the texts of each part; refuse a row that has more or fewer of them."""
-        fields = [payloads[row].split("|") for row in rows.tolist()]
-        for row, texts in zip(rows.tolist(), fields, strict=True):
-            if len(texts) != count:
-                what = f"has {counted(len(texts), 'part')}, its design {count}"
-                raise RowError("reports", row, what, REMEDY)
-        return [[texts[place] for texts in fields] for place in range(count)]
+        return designs, [payload for _, _, payload in pairs]
 
     def _merge(self, other: Self) -> None:
         for own, added in zip(self.counters, other.counters, strict=True):
@@ -290,17 +260,18 @@ class SurveyCounts(Server["Survey"]):
 
     def _read(self, document: Mapping[str, Any]) -> None:
         designs: Any = document.get("designs")
+        damaged = DataError("aggregator", "the counts are damaged", "count the reports again")
         shape = [len(counters) for counters in self.counters]
-        lengths = [len(item) if isinstance(item, list) else -1 for item in designs or ()]
-        if lengths != shape:
-            raise DataError("aggregator", "the counts are damaged", "count the reports again")
+        if [len(item) if isinstance(item, list) else -1 for item in designs or ()] != shape:
+            raise damaged
         read: list[list[Counter]] = []
         for parts, counters, items in zip(self.mechanism.split.branches, self.counters, designs, strict=True):
-            restored: list[Counter] = []
-            for part, counter, item in zip(parts, counters, items, strict=True):
-                kind: Any = type(counter)
-                restored.append(kind.from_json(part.mechanism, item))
+            kinds: Any = map(type, counters)
+            restored = [
+                kind.from_json(part.mechanism, item)
+                for kind, part, item in zip(kinds, parts, items, strict=True)
+            ]
             if len({counter.users for counter in restored}) > 1:
-                raise DataError("aggregator", "the counts are damaged", "count the reports again")
+                raise damaged
             read.append(restored)
         self.counters = read

@@ -415,7 +415,7 @@ class Survey(CollectingMechanism[SurveyResults]):
         count = user_count(users)
         errors = expected_errors(self, count)
         for place, request in enumerate(self.requests):
-            question = self.questions[request.places[0] if request.number is None else request.number]
+            question = self.questions[request.subject]
             if question.is_mean:
                 errors[place] /= question.domain.width
         worst = int(np.argmax(errors))
