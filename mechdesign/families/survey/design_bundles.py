@@ -371,8 +371,6 @@ SEVERAL = 3
 class Independent:
     """Independent answers: any division of epsilon among the questions, on the menu."""
 
-    among = "independent answers to any number of questions, with budgets in steps of epsilon / 200"
-
     def __init__(self, setting: SurveySetting) -> None:
         self.setting = setting
         self.places = list(range(len(setting.questions)))
@@ -394,11 +392,6 @@ class Independent:
 
 class Joint(Independent):
     """Independent answers, products of sets, both mixed, and whole tables where cross tables are wanted."""
-
-    among = (
-        "independent answers, joint reports of products of sets, numbers answered next to a joint report, "
-        "and joint reports of whole tables"
-    )
 
     def __init__(self, setting: SurveySetting) -> None:
         super().__init__(setting)

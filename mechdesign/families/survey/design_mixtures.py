@@ -199,60 +199,49 @@ def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Col
     ParameterError
         When there are more designs than a mechanism file should have.
     """
-    turns_of: dict[Column, float] = {}
+    share_of: dict[Column, float] = {}
     for column, share in zip(mixture.columns, mixture.shares.tolist(), strict=True):
-        turns = _turns(column, groups)
+        moves = [(group, *_roles(column, group)) for group in groups]
+        turns = math.lcm(*(len(group) // math.gcd(len(group), step) for group, _, step in moves if step))
         if turns > MOST_DESIGNS:
             raise ParameterError(
                 "questions", f"their groups need {turns} designs", "ask fewer of the same kind"
             )
         for turn in range(turns):
-            one = _turned(column, groups, turn)
-            turns_of[one] = turns_of.get(one, 0.0) + share / turns
-    return list(turns_of), np.array(list(turns_of.values()))
+            one = _turned(column, moves, turn)
+            share_of[one] = share_of.get(one, 0.0) + share / turns
+    return list(share_of), np.array(list(share_of.values()))
 
 
-def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]:
-    """Return for each member the part that asks it and its set there; those that are asked come first."""
-    role: dict[int, tuple[int, int]] = {}
+Role = tuple[int, int]
+"""The part that asks a question, and the size of its set there."""
+
+
+def _roles(column: Column, group: Sequence[int]) -> tuple[list[Role], int]:
+    """Return the roles of those members of a group that are asked, and how far a turn moves.
+
+    It moves past all that are asked where they are interchangeable, else by one; by none where none is.
+    """
+    role: dict[int, Role] = {}
     for number, ask in enumerate(column):
         for position, place in enumerate(ask.places):
             role[place] = (number, ask.sets[position] if ask.sets else 0)
-    places = sorted(role[place] for place in group if place in role)
-    return [*places, *[None] * (len(group) - len(places))]
+    roles = sorted(role[place] for place in group if place in role)
+    return roles, len(roles) if len(set(roles)) == 1 else min(1, len(roles))
 
 
-def _step(roles: Sequence[tuple[int, int] | None]) -> int:
-    """Return how far a turn moves: past all that are asked where they are interchangeable, else by one."""
-    places = [role for role in roles if role is not None]
-    return len(places) if len(set(places)) == 1 else 1
-
-
-def _turns(column: Column, groups: Sequence[Sequence[int]]) -> int:
-    """Return after how many turns every member of every group has had its part."""
-    count = 1
-    for group in groups:
-        roles = _roles(column, group)
-        if len(group) > 1 and any(role is not None for role in roles):
-            count = math.lcm(count, len(group) // math.gcd(len(group), _step(roles)))
-    return count
-
-
-def _turned(column: Column, groups: Sequence[Sequence[int]], turn: int) -> Column:
+def _turned(column: Column, moves: Sequence[tuple[Sequence[int], list[Role], int]], turn: int) -> Column:
     """Return the design in which the members of each group have moved on."""
     members: list[dict[int, int]] = [{} for _ in column]
-    for group in groups:
-        roles = _roles(column, group)
-        step = _step(roles)
-        for position, role in enumerate(roles):
-            if role is not None:
-                place = group[(position + turn * step) % len(group)]
-                members[role[0]][place] = role[1]
+    for group, roles, step in moves:
+        for position, (number, size) in enumerate(roles):
+            members[number][group[(position + turn * step) % len(group)]] = size
     asks: list[Ask] = []
-    for ask, having in zip(column, members, strict=True):
-        places = tuple(sorted(having))
-        sets = tuple(having[place] for place in places) if ask.sets else ()
-        asks.append(replace(ask, places=places, sets=sets))
+    for ask, sizes in zip(column, members, strict=True):
+        places = tuple(sorted(sizes))
+        asks.append(
+            replace(ask, places=places, sets=tuple(sizes[place] for place in places) if ask.sets else ())
+        )
     return tuple(asks)
 
 

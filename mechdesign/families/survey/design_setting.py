@@ -218,7 +218,8 @@ NUMBERS = ("number", "piecewise")
 """The kinds of parts that report a number for its mean."""
 
 PLANNED = "between"
-"""A number whose channel is not solved yet: its variance lies between those of the ladder of solved ones."""
+"""A number whose channel is not solved yet: about its variance is interpolated, in logarithms, between those
+of the solved ones next to it; good for plans, not for promises."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -236,16 +237,9 @@ def noise(kind: str, epsilon: float, size: int = 2) -> float:
     if epsilon <= 0.0:
         return math.inf
     if kind == PLANNED:
-        return _between(epsilon, *question_kind("number").solved(size))
+        solved = map(np.log, question_kind("number").solved(size))
+        return float(np.exp(np.interp(np.log(epsilon), *solved)))
     return question_kind(kind).variance(size, epsilon)
-
-
-def _between(epsilon: float, epsilons: Array, variances: Array) -> float:
-    """Return about the variance at an epsilon from the solved ones next to it: for plans, not for promises.
-
-    Its logarithm is interpolated against that of epsilon.
-    """
-    return float(np.exp(np.interp(np.log(epsilon), np.log(epsilons), np.log(variances))))
 
 
 def design_information(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
@@ -423,7 +417,7 @@ class SurveySetting:
             return tuple((place,) for place in range(len(self.targets)))
         members_by_key: dict[tuple[object, ...], list[int]] = {}
         for place, target in enumerate(self.targets):
-            needed = None if target.error is None else target.unit / target.error**2
+            needed = float(self.each_needed[place])
             key = (target.cells, target.spread, target.importance, needed, target.cumulative)
             members_by_key.setdefault(key, []).append(place)
         return tuple(tuple(members) for members in members_by_key.values())

@@ -393,44 +393,16 @@ def _pieces(size: int, ratio: float) -> list[_Piece]:
         turns = np.linspace(0.0, math.pi, PIECES + 1)
         ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
         middles = (ends[1:] + ends[:-1]) / 2.0
-        law = _PeakedLaw(size, full, top, others, left)
-        chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
+        rest, x = (np.maximum(left - y, 0.0) / max(1, others) for y in (ends, middles))
+        chi = (full * top**2 + ends * ends + others * rest**2) / size - 1.0
+        entropy = (full * top * math.log(top) + _entropy(middles) + others * _entropy(x)) / size
+        slope = np.zeros_like(middles)  # of KL by y; where the law is a single one, and at the ends, 0
+        if others:
+            inside = (x > 0.0) & (middles > 0.0)
+            slope[inside] = np.log(middles[inside] / x[inside]) / size
         lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
         result.append(((chi[:-1], lower), (chi[1:], upper)))
     return result
-
-
-@dataclass(frozen=True)
-class _PeakedLaw:
-    """Laws on k points with ``full`` ratios B, one ratio y, and the others equal."""
-
-    size: int
-    full: int
-    top: float
-    others: int
-    left: float
-
-    def rest(self, y: Array) -> Array:
-        """Return the other ratios."""
-        return np.maximum(self.left - y, 0.0) / max(1, self.others)
-
-    def chi(self, y: Array) -> Array:
-        """Return chi^2 to the even law."""
-        return (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
-
-    def entropy(self, y: Array) -> Array:
-        """Return KL to the even law."""
-        full = self.full * self.top * math.log(self.top)
-        return (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
-
-    def slope(self, y: Array) -> Array:
-        """Return the derivative of KL by y, between the ends; 0 where the law is a single one."""
-        if not self.others:
-            return np.zeros_like(y)
-        x = self.rest(y)
-        inside = (x > 0.0) & (y > 0.0)
-        slope: Array = np.where(inside, np.log(np.where(inside, y, 1.0) / np.where(inside, x, 1.0)), 0.0)
-        return slope / self.size
 
 
 def _entropy(r: Array) -> Array:

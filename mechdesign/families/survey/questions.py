@@ -52,20 +52,11 @@ def absent_in(column: NDArray[Any], labels: Sequence[str] = ()) -> NDArray[np.bo
     if column.dtype.kind in "iub":
         return np.zeros(len(column), dtype=bool)
     if column.dtype.kind == "f":
-        missing: NDArray[np.bool_] = np.isnan(column)
-        return missing
+        return np.asarray(np.isnan(column))
     if column.dtype.kind == "U":
         return np.isin(column, words)
     listed = column.tolist()
     return np.array([item is None or item != item or item in words for item in listed], dtype=bool)
-
-
-def domain_of(where: str, low: Any, high: Any) -> Domain:
-    """Return the range of a question; its errors say which question."""
-    try:
-        return Domain(low, high)
-    except ParameterError as error:
-        raise error.within(where) from None
 
 
 def labels_of(where: str, value: Any, skip: bool) -> tuple[str, ...]:
@@ -89,7 +80,10 @@ def range_of(
     """Return the range of a number and the edges of its bins."""
     if low is None or high is None:
         raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
-    domain = domain_of(where, low, high)
+    try:
+        domain = Domain(low, high)
+    except ParameterError as error:
+        raise error.within(where) from None
     edges = tuple(number(f"{where}: bins", edge) for edge in bins)
     if edges:
         if any(first >= second for first, second in pairwise(edges)) or len(edges) < 3:

@@ -43,7 +43,7 @@ from mechdesign.core.validation import (
     privacy_epsilon,
     user_count,
 )
-from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, frozen_value
+from mechdesign.core.values import USERS, Forecast, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
@@ -94,43 +94,6 @@ class SurveyAudit(PrivacyFinding):
             return figures
         least = self.proof.least_delta
         return {**figures, "delta": self.delta, "least_delta": 1.0 if least is None else float_up(least)}
-
-
-def promise_of(survey: Survey) -> Guarantee:
-    """Return what a survey promises for all reports of a user together.
-
-    Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
-    """
-    return Guarantee(largest_reading(survey.epsilon), largest_reading(survey.delta), covers=COVERS)
-
-
-def audit_of(survey: Survey) -> SurveyAudit:
-    """Return the exact audit of the composition: the design that gives away most."""
-    audits = [[part.audit() for part in parts] for parts in survey.split.branches]
-    proof = survey.split.proof(promise_of(survey), [[audit.proof for audit in row] for row in audits])
-    true = [_sum(row) for row in audits]
-    worst = max(range(survey.count), key=lambda number: true[number])
-    names = survey.questions.names
-    witness = {
-        "design": worst,
-        "parts": [
-            {"questions": [names[place] for place in part.places], **_witness(audit)}
-            for part, audit in zip(survey.split.branches[worst], audits[worst], strict=True)
-        ],
-    }
-    largest = true[worst]
-    return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
-
-
-def _sum(audits: Sequence[PrivacyVerdict]) -> Fraction | float:
-    """Return the sum of true epsilons, each rounded up; infinite where one is."""
-    epsilons = [audit.true_epsilon for audit in audits]
-    return math.inf if math.inf in epsilons else sum(map(Fraction, epsilons), Fraction(0))
-
-
-def _witness(audit: Any) -> dict[str, Any]:
-    witness: Mapping[str, Any] = audit.certificate().witness
-    return dict(witness)
 
 
 def _input_of(question: Question) -> AskedChoice | AskedNumber:
@@ -435,12 +398,29 @@ class Survey(CollectingMechanism[SurveyResults]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for all reports of a user together."""
-        return promise_of(self)
+        """What is promised for all reports of a user together.
+
+        Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
+        """
+        return Guarantee(largest_reading(self.epsilon), largest_reading(self.delta), covers=COVERS)
 
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
-        return audit_of(self)
+        designs, names = self.split.branches, self.questions.names
+        audits = [[part.audit() for part in parts] for parts in designs]
+        epsilons = [[audit.true_epsilon for audit in row] for row in audits]
+        true = [math.inf if math.inf in row else sum(map(Fraction, row), Fraction(0)) for row in epsilons]
+        worst = max(range(self.count), key=lambda number: true[number])
+        witness = {
+            "design": worst,
+            "parts": [
+                {"questions": [names[place] for place in part.places], **audit.certificate().witness}
+                for part, audit in zip(designs[worst], audits[worst], strict=True)
+            ],
+        }
+        proof = self.split.proof(self.guarantee, [[audit.proof for audit in row] for row in audits])
+        largest = true[worst]
+        return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the probabilities of the designs."""
