@@ -226,15 +226,9 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
     notes |= _for_any(problem, setting)
     prices = SurveyPrices(problem, setting, columns, shares, mixture.prices)
     if kind is Joint:
-        return Outcome(
-            status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
-            variables=variables,
-            bound=bound,
-            bound_source="prices of all designs (weak duality)",
-            solver="column generation",
-            notes=notes,
-            prices=prices,
-        )
+        status: Status = "optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible"
+        source, solver = "prices of all designs (weak duality)", "column generation"
+        return Outcome(status, variables, bound, source, solver, notes=notes, prices=prices)
     notes["bound_for_independent_answers"] = bound
     return Outcome("feasible", variables, solver="column generation", notes=notes, prices=prices)
 
@@ -381,13 +375,8 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     prices = np.zeros(len(setting.targets))
     for limit in limits:
         prices = np.asarray(limit.dual_value) / setting.each_needed
-    return Outcome(
-        "feasible",
-        variables,
-        solver=result.solver,
-        notes={"designs_listed": len(columns)},
-        prices=SurveyPrices(problem, setting, chosen, split, prices),
-    )
+    notes, priced = {"designs_listed": len(columns)}, SurveyPrices(problem, setting, chosen, split, prices)
+    return Outcome("feasible", variables, solver=result.solver, notes=notes, prices=priced)
 
 
 def why_not_coarse_grid(problem: SurveyDesign) -> str | None:

@@ -31,7 +31,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import checked, choice, frozen_problem, related
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Status, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
@@ -207,7 +207,7 @@ class SurveyLimit(Problem[Any]):
         if other is not None:
             return float(other.value())
         with np.errstate(divide="ignore"):
-            parts = np.array([float(weight) for weight in self.effects.weights]) / self.information(variables)
+            parts = self.effects.each_weight / self.information(variables)
         return float(math.fsum(parts.tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -267,8 +267,13 @@ def _split(effects: Effects, table: Array) -> Array:
     """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
     from scipy.sparse import csr_array
 
-    weights = np.array([float(weight) for weight in effects.weights])
-    return allocate(ErrorTerms(weights, csr_array(table.T))).shares
+    return allocate(ErrorTerms(effects.each_weight, csr_array(table.T))).shares
+
+
+def _prices(effects: Effects, information: Array) -> tuple[Array, float]:
+    """Return the prices of information and the value."""
+    weights = effects.each_weight
+    return weights / information**2, float((weights / information).sum())
 
 
 def grown_columns(
@@ -278,11 +283,9 @@ def grown_columns(
 
     ``more(prices)`` returns further columns, (new, kinds), best first, or None.
     """
-    weights = np.array([float(weight) for weight in effects.weights])
     shares = _split(effects, table)
     for _ in range(ROUNDS):
-        information = shares @ table
-        prices, value = weights / information**2, float((weights / information).sum())
+        prices, value = _prices(effects, shares @ table)
         columns = more(prices)
         if columns is None or float((columns @ prices).max()) <= value * (1.0 + CLOSE):
             break
@@ -296,11 +299,9 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
     """Return the columns of the best mixture, out of many, and their shares."""
     start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
     used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
-    weights = np.array([float(weight) for weight in effects.weights])
     shares = _split(effects, table[used])
     for _ in range(ROUNDS):
-        information = shares @ table[used]
-        prices, value = weights / information**2, float((weights / information).sum())
+        prices, value = _prices(effects, shares @ table[used])
         worth = table @ prices
         order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
         fresh = order[worth[order] > value * (1.0 + CLOSE)]
@@ -319,20 +320,13 @@ def outcome(
     shares: Array,
     bound: float,
     source: str,
-    notes: dict[str, float] | None = None,
     solver: str = "columns",
 ) -> Outcome:
     """Return the mixture; ``optimal`` where its value meets the bound."""
     variables = {"sets": list(columns), "shares": shares / shares.sum()}
     value = problem.objective(variables)
-    return Outcome(
-        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
-        variables=variables,
-        bound=bound,
-        bound_source=source,
-        solver=solver,
-        notes=notes or {},
-    )
+    status: Status = "optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible"
+    return Outcome(status, variables, bound, source, solver)
 
 
 MOST_IN_ALL = 20
@@ -365,10 +359,7 @@ class SetClasses:
     def information(self, effects: Effects, epsilon: float) -> Array:
         """Return eta, (classes, kinds): rho^2 M / (|T|^2 dim)."""
         rho = np.array([share_in(epsilon, size / self.answers) for size in self.sizes.tolist()])
-        scale = np.array(
-            [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
-        )
-        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
+        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / np.array(effects.totals)
         return result
 
     def best_mixture(self, effects: Effects, epsilon: float) -> tuple[NDArray[np.int64], Array, float]:
@@ -385,9 +376,10 @@ class SetClasses:
         rho / |T| = (E - 1)/(D + (E - 1) |T|) rises with E, so a rational above e^epsilon takes its place.
         """
         common = math.lcm(*(price.denominator for price in each))
-        scale = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
-        whole = math.lcm(*scale)
-        factors = [int(price * common) * (whole // dim) for price, dim in zip(each, scale, strict=True)]
+        whole = math.lcm(*effects.totals)
+        factors = [
+            int(price * common) * (whole // dim) for price, dim in zip(each, effects.totals, strict=True)
+        ]
         tops: dict[int, int] = {}
         for size, row in zip(self.sizes.tolist(), self.norms.tolist(), strict=True):
             total = sum(factor * number for factor, number in zip(factors, row, strict=True))
@@ -488,8 +480,7 @@ def ask_one_question(problem: SurveyLimit) -> Outcome:
         shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
         columns.append(choices[int(np.argmax(shares))])
         information.append(max(shares))
-    weights = np.array([float(weight) for weight in effects.weights])
-    split = np.sqrt(weights / np.array(information))
+    split = np.sqrt(effects.each_weight / np.array(information))
     bound = proofs.information_bound(effects, epsilon)
     source = "the total information, sinh(epsilon/2)^2"
     return outcome(problem, columns, split / split.sum(), bound, source, solver="formula")

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -30,6 +30,7 @@ from mechdesign.exact.exponential import exp_upper, float_down
 from mechdesign.exact.numbers import text_of
 
 Part = tuple[int, ...]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,16 @@ class Effects:
     def singles(self) -> bool:
         """Whether tables of single questions are wanted only."""
         return all(len(part) == 1 for kind in self.members for part in kind)
+
+    @cached_property
+    def totals(self) -> list[int]:
+        """Number of dimensions of all parts of each kind."""
+        return [dim * len(kind) for dim, kind in zip(self.dimensions, self.members, strict=True)]
+
+    @cached_property
+    def each_weight(self) -> Array:
+        """The weights as doubles."""
+        return np.array([float(weight) for weight in self.weights])
 
     def group(self, kind: int) -> tuple[int, ...]:
         """Return the questions of a kind of single questions."""
@@ -96,7 +107,6 @@ def _dimension(sizes: Sequence[int], part: Part) -> int:
     return math.prod(sizes[place] - 1 for place in part)
 
 
-Array = NDArray[np.float64]
 Column = Mapping[str, Any]
 
 
@@ -275,9 +285,8 @@ def information_bound(effects: Effects, epsilon: float) -> float:
     >>> information_bound(pair, 1.0), information_bound(pair, 9.0)
     (7.365388753662338, 1.0)
     """
-    total = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
     most = most_information(epsilon)
-    pairs = list(zip(effects.weights, total, strict=True))
+    pairs = list(zip(effects.weights, effects.totals, strict=True))
     mu = _multiplier(pairs, float(most))
     bound = -mu * most
     for weight, dim in pairs:
