@@ -221,9 +221,8 @@ LABELS = {
 def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if epsilon and not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        raise ParameterError(
-            field, f"{epsilon:g} exceeds the largest epsilon of a survey", "give 0.000001 to 50"
-        )
+        what = f"{epsilon:g} exceeds the largest epsilon of a survey"
+        raise ParameterError(field, what, "give 0.000001 to 50")
     return epsilon
 
 
@@ -231,16 +230,14 @@ def _questions(field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     if isinstance(value, Questions):
         value = value.as_json()
     if not isinstance(value, (list, tuple)):
-        raise ParameterError(
-            field, f"expected a list of tables, got {text_of(value)}", "write [[parameters.questions]]"
-        )
+        what = f"expected a list of tables, got {text_of(value)}"
+        raise ParameterError(field, what, "write [[parameters.questions]]")
     statements, questions = [], []
     for item in value:
         stated = item.as_json() if isinstance(item, Question) else item
         if not isinstance(stated, Mapping):
-            raise ParameterError(
-                field, f"expected a table, got {text_of(stated)}", 'give { name = "age", ... }'
-            )
+            what = f"expected a table, got {text_of(stated)}"
+            raise ParameterError(field, what, 'give { name = "age", ... }')
         question = Question.from_json(stated, EXTRA)
         questions.append(question)
         statements.append(question.as_json() | {key: stated[key] for key in EXTRA if key in stated})

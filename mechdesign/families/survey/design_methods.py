@@ -28,6 +28,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
+from mechdesign.core.values import changed
 from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design import SurveyDesign, SurveyPrices, variables_of
 from mechdesign.families.survey.design_bundles import Independent, Joint
@@ -512,8 +513,7 @@ def _enough_epsilon(problem: SurveyDesign, alone: float, users: int) -> float | 
     epsilon = _two_digits(problem.epsilon * alone / (USEFUL * math.sqrt(users)))
     for _ in range(TRIES):
         epsilon = min(max(epsilon, 0.01), 50.0)
-        results = {"tables": problem.tables, "group_means": problem.group_means}
-        tried = SurveyDesign(questions=problem.questions, epsilon=epsilon, users=users, **results)
+        tried = changed(problem, epsilon=epsilon, users=users, goal="mean")
         if max(_relative(tried, solve(tried).mechanism())) <= USEFUL * math.sqrt(users):
             return epsilon
         if epsilon == 50.0:

@@ -204,9 +204,8 @@ def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Col
         moves = [(group, *_roles(column, group)) for group in groups]
         turns = math.lcm(*(len(group) // math.gcd(len(group), step) for group, _, step in moves if step))
         if turns > MOST_DESIGNS:
-            raise ParameterError(
-                "questions", f"their groups need {turns} designs", "ask fewer of the same kind"
-            )
+            what = f"their groups need {turns} designs"
+            raise ParameterError("questions", what, "ask fewer of the same kind")
         for turn in range(turns):
             one = _turned(column, moves, turn)
             share_of[one] = share_of.get(one, 0.0) + share / turns

@@ -237,8 +237,8 @@ def noise(kind: str, epsilon: float, size: int = 2) -> float:
     if epsilon <= 0.0:
         return math.inf
     if kind == PLANNED:
-        solved = map(np.log, question_kind("number").solved(size))
-        return float(np.exp(np.interp(np.log(epsilon), *solved)))
+        nodes, values = map(np.log, question_kind("number").solved(size))
+        return float(np.exp(np.interp(np.log(epsilon), nodes, values)))
     return question_kind(kind).variance(size, epsilon)
 
 

@@ -95,9 +95,8 @@ def _table(problem: SurveyLimit, where: str, value: Any) -> Part:
         raise ParameterError(where, f"expected a list of numbers of questions, got {text_of(value)}")
     table = tuple(sorted(integer(f"{where}: question", one, 0, len(problem.sizes) - 1) for one in value))
     if not 1 <= len(table) <= MOST_IN_TABLE or len(set(table)) < len(table):
-        raise ParameterError(
-            where, f"expected 1 to {MOST_IN_TABLE} different questions, got {text_of(value)}"
-        )
+        what = f"expected 1 to {MOST_IN_TABLE} different questions, got {text_of(value)}"
+        raise ParameterError(where, what)
     return table
 
 
@@ -164,9 +163,8 @@ class SurveyLimit(Problem[Any]):
 
     def __attrs_post_init__(self) -> None:
         if len(self.table_weights) > MOST_ANSWERS:
-            raise ParameterError(
-                "tables", counted(len(self.table_weights), "table"), f"give at most {MOST_ANSWERS}"
-            )
+            count = counted(len(self.table_weights), "table")
+            raise ParameterError("tables", count, f"give at most {MOST_ANSWERS}")
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Design, Survey
+    from mechdesign.families.survey.survey import Survey
 
 
 def effective_share(part: TablePart) -> float:
@@ -136,18 +136,14 @@ def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     shares over these), of a number in its units, of group means for groups
     of equal size.
     """
-    information = np.array(
-        [
-            sum(survey.share(number) * survey.information(request, number) for number in range(survey.count))
-            for request in survey.requests
-        ]
-    )
+    shares = list(map(survey.share, range(survey.count)))
+    information = [
+        sum(share * survey.information(request, number) for number, share in enumerate(shares))
+        for request in survey.requests
+    ]
+    units = np.array([unit(survey.questions, request) for request in survey.requests])
     with np.errstate(divide="ignore"):
-        variance = np.array([unit(survey.questions, request) for request in survey.requests]) / (
-            users * information
-        )
-    result: NDArray[np.float64] = np.sqrt(variance)
-    return result
+        return np.asarray(np.sqrt(units / (users * np.array(information))))
 
 
 def unit(questions: Questions, request: Request) -> float:
@@ -319,18 +315,25 @@ class SurveyOutlook:
         if any(item.goal is not None for item in self.results):
             header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
-                row += ["-" if item.goal is None else f"{item.goal:g}", _count(item)]
+                enough = "none are enough" if item.users is None else str(item.users)
+                row += ["-", "-"] if item.goal is None else [f"{item.goal:g}", enough]
         return table(header, rows)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        survey = self.survey
+        names = self.survey.questions.names
         return {
             "users": self.users,
-            "epsilon": survey.epsilon,
+            "epsilon": self.survey.epsilon,
             "designs": [
-                {"share": survey.share(number), "parts": _parts(survey, design)}
-                for number, design in enumerate(survey.designs)
+                {
+                    "share": self.survey.share(number),
+                    "parts": [
+                        {"questions": [names[place] for place in part.places], "epsilon": part.epsilon}
+                        for part in parts
+                    ],
+                }
+                for number, parts in enumerate(self.survey.split.branches)
             ],
             "results": [
                 {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
@@ -391,23 +394,9 @@ def users_for(alone: float, error: float) -> int | None:
 
 def design_in_words(survey: Survey, number: int) -> str:
     """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
-    parts = survey.designs[number].parts
+    parts = survey.split.branches[number]
     texts = []
     for part in parts:
         names = " with ".join(survey.questions[place].name for place in part.places)
         texts.append(names if len(parts) == 1 else f"{names} (epsilon {part.epsilon:.3g})")
     return " and ".join(texts)
-
-
-def _count(item: Expected) -> str:
-    if item.goal is None:
-        return "-"
-    return "none are enough" if item.users is None else str(item.users)
-
-
-def _parts(survey: Survey, design: Design) -> list[dict[str, Any]]:
-    names = survey.questions.names
-    return [
-        {"questions": [names[place] for place in part.places], "epsilon": part.epsilon}
-        for part in design.parts
-    ]

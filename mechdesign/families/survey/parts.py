@@ -131,10 +131,8 @@ class TablePart(SurveyPart):
         if not isinstance(mechanism, KaryResponse) and not has_type(mechanism, "subset-selection"):
             raise ParameterError("designs", f"a {mechanism.type} does not report tables of a survey")
         if mechanism.labels.size != math.prod(self.sizes):
-            raise ParameterError(
-                "designs",
-                f"an oracle of {mechanism.labels.size} categories for {math.prod(self.sizes)} cells",
-            )
+            what = f"an oracle of {mechanism.labels.size} categories for {math.prod(self.sizes)} cells"
+            raise ParameterError("designs", what)
 
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
         cell = np.zeros(len(answers[self.places[0]]), dtype=np.int64)

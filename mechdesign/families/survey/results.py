@@ -150,11 +150,8 @@ def requests_of(questions: Questions, document: Sequence[Any]) -> tuple[Request,
 def _require_cells(questions: Questions, request: Request, where: str) -> None:
     cells = prod(request.shape(questions))
     if cells > MOST_CELLS:
-        raise ParameterError(
-            where,
-            f"the table {request.name(questions)} has {cells} cells, more than {MOST_CELLS}",
-            "omit a question, or merge answers",
-        )
+        what = f"the table {request.name(questions)} has {cells} cells, more than {MOST_CELLS}"
+        raise ParameterError(where, what, "omit a question, or merge answers")
 
 
 MARGIN = 0.44

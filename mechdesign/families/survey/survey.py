@@ -280,9 +280,8 @@ class Survey(CollectingMechanism[SurveyResults]):
         for name in intake.columns:
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):
-            raise ParameterError(
-                "columns", f"{len(intake.columns)} for {counted(len(self.questions), 'question')}", "name all"
-            )
+            what = f"{len(intake.columns)} for {counted(len(self.questions), 'question')}"
+            raise ParameterError("columns", what, "name all")
         rule = SKIPPED if intake.missing == "refuse" else intake.missing
         return self.replaced(intake=Intake(intake.columns, rule))
 
@@ -407,7 +406,7 @@ class Survey(CollectingMechanism[SurveyResults]):
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
         designs, names = self.split.branches, self.questions.names
-        audits = [[part.audit() for part in parts] for parts in designs]
+        audits: list[list[Any]] = [[part.audit() for part in parts] for parts in designs]
         epsilons = [[audit.true_epsilon for audit in row] for row in audits]
         true = [math.inf if math.inf in row else sum(map(Fraction, row), Fraction(0)) for row in epsilons]
         worst = max(range(self.count), key=lambda number: true[number])
