@@ -79,6 +79,11 @@ class Split(Sealed, Generic[PartT]):
         for start in range(0, users, PIECE):
             yield start, np.searchsorted(limits, source.integers(min(PIECE, users - start)), side="right")
 
+    def counters(self) -> list[list[Any]]:
+        """Return an empty counter for each part of each branch."""
+        branches: Any = self.branches
+        return [[part.aggregator() for part in parts] for parts in branches]
+
     def proof(self, promise: Guarantee, proofs: Sequence[Sequence[Proof]]) -> Proof:
         """Return what the proofs of all parts prove: by question the sum, by chance the largest."""
         return weakest(promise, [composed(promise, list(parts)) for parts in proofs])

@@ -69,6 +69,9 @@ def test_a_release_of_marginals_is_a_split_of_views(shares):
     """The same weights, the same views of a seed, and the same proof."""
     release = MarginalRelease.of([2, 3, 4, 2], [(0, 1), (1, 2), (2, 3)], 1.5, shares=shares)
     split = Split([[oracle] for oracle in release.oracles], shares)
+    assert [type(counter) for (counter,) in split.counters()] == list(
+        map(type, release.aggregator().counters)
+    )
     assert split.weights == release.shares
     codes = np.zeros((PIECE + 5, 4), dtype=np.int64)
     ((_, views),) = split.draw(9, bit_source(4))

@@ -197,9 +197,7 @@ class SurveyCounts(Server["Survey"]):
 
     def __init__(self, mechanism: Survey) -> None:
         super().__init__(mechanism)
-        self.counters: list[list[Counter]] = [
-            [part.aggregator() for part in parts] for parts in mechanism.split.branches
-        ]
+        self.counters: list[list[Counter]] = mechanism.split.counters()
 
     @property
     def reports(self) -> list[int]:
