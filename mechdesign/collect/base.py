@@ -33,7 +33,7 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
-from mechdesign.core.extensions import FAMILIES, derived, extensions, import_all, import_naming
+from mechdesign.core.extensions import FAMILIES, class_with, derived, extensions, import_all
 from mechdesign.core.text import Explained, encode
 from mechdesign.core.values import USERS, Counter, EstimateT_co, Forecast, PrivacyVerdict, Verdict
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
@@ -372,11 +372,11 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
     A class is found by living in this package, in a family, or in a module that another distribution names by
     an entry point of the group ``mechdesign.mechanisms``.
     """
-    import_all(_packages(), GROUP)
+    import_all(mechanism_packages(), GROUP)
     return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
 
 
-def _packages() -> tuple[str, ...]:
+def mechanism_packages() -> tuple[str, ...]:
     """Return the packages in which mechanisms are: this one, and the families."""
     return (__name__.rpartition(".")[0], *extensions(FAMILIES))
 
@@ -391,15 +391,9 @@ def mechanism_type(word: str) -> type[Mechanism] | None:
     >>> mechanism_type("duchi").__name__, mechanism_type("no-such-type")
     ('Duchi', None)
     """
-    if (known := _imported(word)) is not None:
-        return known
-    import_naming(_packages(), word)
-    return _imported(word) or mechanism_types().get(word)
-
-
-def _imported(word: str) -> type[Mechanism] | None:
-    kinds = derived(Mechanism.__subclasses__())
-    return next((kind for kind in kinds if vars(kind).get("type") == word), None)
+    return class_with(Mechanism.__subclasses__, "type", word, mechanism_packages()) or mechanism_types().get(
+        word
+    )
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -261,31 +261,6 @@ class AverageLaw:
     def scaled(self, factor: Any) -> AverageLaw:
         """Return the distribution of a multiple of the estimate, with a positive factor."""
         return replace(self, deviation=self.deviation * factor, half_step=self.half_step * factor)
-
-
-def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
-    """Return the distribution of a sum of independent estimates; its step is that of the noisier ones.
-
-    Examples
-    --------
-    >>> one = AverageLaw(np.array(3.0), np.array(0.8), np.array(0.0), np.array(0.5))
-    >>> both = law_of_sum([one, one.scaled(4.0 / 3.0)])
-    >>> float(both.deviation), round(float(both.skewness), 4)  # 0.8 (27 + 64)/125
-    (5.0, 0.5824)
-    """
-    deviation = np.sqrt(sum(law.deviation**2 for law in laws))
-    parts = [
-        np.divide(law.deviation, deviation, out=np.zeros_like(deviation), where=deviation > 0.0)
-        for law in laws
-    ]
-    pairs = list(zip(laws, parts, strict=True))
-    return AverageLaw(
-        deviation,
-        sum((law.skewness * part**3 for law, part in pairs), np.zeros_like(deviation)),
-        sum((law.kurtosis * part**4 for law, part in pairs), np.zeros_like(deviation)),
-        sum((law.half_step * part**2 for law, part in pairs), np.zeros_like(deviation)),
-        np.min([np.broadcast_to(law.freedom, deviation.shape) for law in laws], axis=0),
-    )
 
 
 def law_of_average(

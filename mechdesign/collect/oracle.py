@@ -103,6 +103,21 @@ def mixed(share: Fraction, first: Moments, second: Moments) -> Moments:
     return tuple(share * a + (1 - share) * b for a, b in zip(first, second, strict=True))
 
 
+def share_in(epsilon: float, part: float) -> float:
+    """Return rho, the share of users whose set is drawn around their answer.
+
+    With t the part of all answers that a set holds, rho = (E - 1) t / (1 + (E - 1) t), E = e^epsilon: then a
+    set that holds the answer is E times as likely as one that does not.
+
+    Examples
+    --------
+    >>> round(share_in(2.0, 0.25), 6)
+    0.614979
+    """
+    excess = part * -math.expm1(-epsilon)
+    return excess / (math.exp(-epsilon) + excess)
+
+
 def _falling(number: int, length: int) -> int:
     """Return number (number - 1) ... with ``length`` factors."""
     product = 1

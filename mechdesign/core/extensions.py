@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -97,13 +98,9 @@ def _module(name: str) -> ModuleType | None:
         return None
 
 
-TYPE_LINE = 'type: ClassVar[str] = "'
-"""How the text of a module gives a class its type, up to the word."""
-
-
 def import_all(packages: Iterable[str], group: str) -> None:
     """Import the modules that give a class a type, of packages and below; and those of entry points."""
-    for module in _modules_with_type(packages, ""):
+    for module in _modules_with("type", "", packages):
         import_module(module)
     from importlib.metadata import entry_points  # takes as long as many modules
 
@@ -111,23 +108,31 @@ def import_all(packages: Iterable[str], group: str) -> None:
         import_module(point.value)
 
 
-def import_naming(packages: Iterable[str], word: str) -> None:
-    """Import the first module of packages and below whose text gives this word as a class's type.
+def class_with(
+    subclasses: Callable[[], Iterable[type[Kind]]], attribute: str, word: str, packages: Iterable[str]
+) -> type[Kind] | None:
+    """Return the class below a base, given by its ``__subclasses__``, whose attribute is this word, or None.
 
-    Those whose file or folder is called like a part of the word are looked at first: all of them are some
-    hundred.
+    Where none was imported, the first module of packages and below whose text gives a class this word is.
+    Those whose file or folder is called like a part of the attribute or the word are looked at first: all of
+    them are some hundred.
     """
-    for module in _modules_with_type(packages, word):
-        import_module(module)
-        return
+    for module in chain([""], _modules_with(attribute, word, packages)):
+        if module:
+            import_module(module)
+        for kind in derived(subclasses()):
+            if vars(kind).get(attribute) == word:
+                return kind
+    return None
 
 
-def _modules_with_type(packages: Iterable[str], word: str) -> Iterator[str]:
-    """Yield the names of modules whose text gives a class this type, or any type where it is empty."""
-    mention = (f'{TYPE_LINE}{word}"' if word else TYPE_LINE).encode()
+def _modules_with(attribute: str, word: str, packages: Iterable[str]) -> Iterator[str]:
+    """Yield the names of modules whose text gives a class this word, or any where it is empty."""
+    mention = (f'{attribute}: ClassVar[str] = "' + (f'{word}"' if word else "")).encode()
+    parts = {*attribute.split("_"), *word.split("-")} if word else set()
     others: list[tuple[str, str]] = []
     for path, module in _all_files(packages):
-        if not word or set(word.split("-")).isdisjoint(module.split(".")):
+        if parts.isdisjoint(module.split(".")):
             others.append((path, module))
         elif _mentions(path, mention):
             yield module

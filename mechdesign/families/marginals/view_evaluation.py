@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism, mechanism_type
+from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Problem, Variables, companion
@@ -28,7 +29,7 @@ from mechdesign.families.marginals.covering_constructions import construct, why_
 from mechdesign.families.marginals.covering_design import CoveringDesign, audit_covering, lower_bound
 from mechdesign.families.marginals.covering_design_methods import run_portfolio as portfolio
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
-from mechdesign.families.marginals.sets.products import match_share, product_shares, share_in
+from mechdesign.families.marginals.sets.products import match_share, product_shares
 from mechdesign.families.marginals.view_errors import View, contained, terms_of
 from mechdesign.solvers.descent import ErrorTerms
 

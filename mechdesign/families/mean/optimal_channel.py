@@ -92,14 +92,6 @@ class Ladder:
             self.outputs[part], bits.astype(np.bool_), self.amounts[part], value, 0.0, 0, "ladder"
         )
 
-    def between(self, epsilon: float) -> float:
-        """Return about the worst variance at any epsilon of its range, from the rungs next to it.
-
-        Its logarithm is interpolated against that of epsilon: good for plans, not for promises.
-        """
-        variance = np.interp(np.log(epsilon), np.log(self.epsilons), np.log(self.variances))
-        return float(np.exp(variance))
-
 
 @cache
 def ladder() -> Ladder:

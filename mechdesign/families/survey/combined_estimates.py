@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,6 @@ from mechdesign.collect.intervals import (
     Limits,
     ScoreTestLimits,
     law_of_average,
-    law_of_sum,
     rare_step,
     within,
 )
@@ -102,19 +101,43 @@ def evidence(supports: Codes, users: int, laws: Sequence[Law], information: floa
 
 @lru_cache(maxsize=1024)
 def _scores(law: Law) -> tuple[Array, Array]:
-    """Return the moments of the score for users in the cells and for the others."""
-    return _score(law, law[0]), _score(law, law[1])
-
-
-def _score(law: Law, moments: Moments) -> Array:
-    """Return the second to fourth moment of (T - E[T | other]) / (E[T | own] - E[T | other])."""
+    """Return the second to fourth moment of (T - E[T | other]) / (E[T | own] - E[T | other]), for both."""
     low, gain = law[1][1], law[0][1] - law[1][1]
-    return np.array(
-        [
-            float(sum(comb(r, j) * moments[j] * (-low) ** (r - j) for j in range(r + 1)) / gain**r)
-            for r in (2, 3, 4)
-        ]
-    )
+
+    def score(moments: Moments, r: int) -> float:
+        return float(sum(comb(r, j) * moments[j] * (-low) ** (r - j) for j in range(r + 1)) / gain**r)
+
+    own, other = (np.array([score(moments, r) for r in (2, 3, 4)]) for moments in law)
+    return own, other
+
+
+@dataclass(frozen=True)
+class TableReports:
+    """Information about a table in the reports of one part.
+
+    Attributes
+    ----------
+    users : int
+    supports : (n,) int array
+        How much the reports support each cell of the table.
+    law : callable
+        From a number of these cells to the moments of how much one report supports them.
+    information : float
+    """
+
+    users: int
+    supports: Codes
+    law: Callable[[int], Law]
+    information: float
+
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each cell."""
+        return evidence(self.supports, self.users, [self.law(1)], self.information)
+
+    def sums(self, count: int) -> Evidence:
+        """Return the evidence of the cumulative shares of the first ``count`` cells."""
+        laws = [self.law(step) for step in range(1, count + 1)]
+        return evidence(np.cumsum(self.supports)[:count], self.users, laws, self.information)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +172,7 @@ class CombinedLimits(ScoreTestLimits):
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1], and a little away from the ends."""
         edge = 1.0 / (sum(part.users for part in self.parts) + 1.0)
-        errors: Array = np.sqrt(self.cumulants(np.clip(self.value, edge, 1.0 - edge))[0])
-        return errors
+        return np.sqrt(self.cumulants(np.clip(self.value, edge, 1.0 - edge))[0])
 
     def cumulants(self, share: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of the combined estimates under hypotheses in [0, 1]."""
@@ -166,7 +188,6 @@ class CombinedLimits(ScoreTestLimits):
         return np.maximum(second, 0.0), third, fourth
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         second, third, fourth = self.cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         step = np.min(
             [weight * part.step / part.users for weight, part in zip(self.weights, self.parts, strict=True)],
@@ -197,12 +218,29 @@ class ScaledLimits(Limits):
         return reached
 
 
-class HasLaw(Protocol):
-    """Limits of one estimate by the score test."""
+def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
+    """Return the distribution of a sum of independent estimates; its step is that of the noisier ones.
 
-    def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
-        ...
+    Examples
+    --------
+    >>> one = AverageLaw(np.array(3.0), np.array(0.8), np.array(0.0), np.array(0.5))
+    >>> both = law_of_sum([one, one.scaled(4.0 / 3.0)])
+    >>> float(both.deviation), round(float(both.skewness), 4)  # 0.8 (27 + 64)/125
+    (5.0, 0.5824)
+    """
+    deviation = np.sqrt(sum(law.deviation**2 for law in laws))
+    parts = [
+        np.divide(law.deviation, deviation, out=np.zeros_like(deviation), where=deviation > 0.0)
+        for law in laws
+    ]
+    pairs = list(zip(laws, parts, strict=True))
+    return AverageLaw(
+        deviation,
+        sum((law.skewness * part**3 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.kurtosis * part**4 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.half_step * part**2 for law, part in pairs), np.zeros_like(deviation)),
+        np.min([np.broadcast_to(law.freedom, deviation.shape) for law in laws], axis=0),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,14 +251,14 @@ class MixedLimits(ScoreTestLimits):
     ----------
     values, weights, errors : (m,) array
         The estimates, and their standard errors.
-    parts : sequence of HasLaw
-        The limits of each.
+    parts : sequence
+        The limits of each by the score test: what has a method ``law``.
     """
 
     values: Array
     weights: Array
     errors: Array
-    parts: Sequence[HasLaw]
+    parts: Sequence[Any]
 
     @property
     def value(self) -> float:
@@ -228,7 +266,6 @@ class MixedLimits(ScoreTestLimits):
         return float(self.weights @ self.values)
 
     def standard_error(self) -> Array:
-        """Return its standard error."""
         return np.sqrt(np.asarray(self.weights**2 @ self.errors**2))
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
@@ -263,19 +300,6 @@ SMALL_GROUP = 4.0
 """A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
 
 
-class CellReports(Protocol):
-    """Information about the cells of a table in the reports of one part; see ``TableReports``."""
-
-    @property
-    def law(self) -> Callable[[int], Law]:
-        """From a number of cells to the moments of how much one report supports them."""
-        ...
-
-    def each(self) -> Evidence:
-        """Return the evidence of the share of each cell."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class GroupLimits(ScoreTestLimits):
     """The limits of the score test for the means of groups, in units of the range from 0 to 1.
@@ -301,16 +325,12 @@ class GroupLimits(ScoreTestLimits):
     @property
     def value(self) -> Array:
         """The estimates; they may lie outside of 0 to 1 by chance."""
-        result: Array = self.up / self.total
-        return result
+        return self.up / self.total
 
     def standard_error(self) -> Array:
-        """Return the standard errors at the estimates moved to the range."""
-        result: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
-        return result
+        return np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
         second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         return law_of_average(1, second, -side * third, fourth, rare_step(0.0, second, fourth))
 
@@ -381,7 +401,7 @@ class RangedLimits(Limits):
 
 
 def group_means(
-    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[CellReports]
+    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
 ) -> AttributeMeans:
     """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
 
@@ -391,7 +411,7 @@ def group_means(
     counts : SurveyCounts
     request : Request
         The group and the number.
-    evidence_sources : sequence of CellReports
+    evidence_sources : sequence of TableReports
         The information in the reports of all designs.
     """
     assert request.number is not None
@@ -405,7 +425,8 @@ def group_means(
     shape, axis = request.shape(survey.questions), request.places.index(request.number)
     shared = CombinedLimits(parts)
     down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
-    large = down + up >= SMALL_GROUP * _error_of_group(shared, shape, axis)
+    down_error, up_error = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
+    large = down + up >= SMALL_GROUP * np.sqrt(down_error**2 + up_error**2)  # a report supports one cell
     moments = [
         _moments(weight, part.users, item.law(1))
         for weight, part, item in zip(shared.weights.tolist(), parts, evidence_sources, strict=True)
@@ -428,10 +449,3 @@ def _moments(weight: float, users: int, law: Law) -> tuple[float, int, Array, Ar
     own, other = law
     unit = weight / float(own[1] - other[1])  # of fractions: no digit is lost
     return unit, users, np.array(own, dtype=np.float64), np.array(other, dtype=np.float64)
-
-
-def _error_of_group(shared: CombinedLimits, shape: tuple[int, ...], axis: int) -> Array:
-    """Return upper bounds of the standard errors of the groups' shares: a report supports one cell."""
-    down, up = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
-    result: Array = np.sqrt(down**2 + up**2)
-    return result

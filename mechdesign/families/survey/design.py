@@ -32,6 +32,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.combine import question_kind
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import FormerAttribute
@@ -43,21 +44,15 @@ from mechdesign.core.validation import MOST_USERS, as_written, privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import (
-    NUMBERS,
     Ask,
     SurveySetting,
     SurveyTarget,
     design_information,
-    noise_with_slope,
+    noise,
     targets_of,
 )
-from mechdesign.families.survey.part_plans import (
-    number_mechanism,
-    ordered_mechanism,
-    set_mechanism,
-    table_mechanism,
-)
-from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.part_plans import planned_part
+from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import Survey
@@ -124,12 +119,12 @@ def plain_shares(shares: Sequence[float]) -> list[float]:
 
 def _columns_of(questions: Questions, variables: Variables) -> list[Column]:
     """Return the designs of plain values."""
-    return [tuple(_ask(questions, item) for item in design) for design in variables["designs"]]
 
+    def ask(item: Mapping[str, Any]) -> Ask:
+        places = tuple(questions.place(name, "designs") for name in item["questions"])
+        return Ask(item["kind"], places, float(item["epsilon"]), tuple(item.get("sets", ())))
 
-def _ask(questions: Questions, item: Mapping[str, Any]) -> Ask:
-    places = tuple(questions.place(name, "designs") for name in item["questions"])
-    return Ask(item["kind"], places, float(item["epsilon"]), tuple(item.get("sets", ())))
+    return [tuple(map(ask, design)) for design in variables["designs"]]
 
 
 def target_information(setting: SurveySetting, variables: Variables) -> Array:
@@ -147,11 +142,8 @@ def largest_budget(variables: Variables) -> float:
 
 def repeated_questions(variables: Variables) -> int:
     """Return the number of designs that ask a question twice."""
-    count = 0
-    for design in variables["designs"]:
-        names = [name for item in design for name in item["questions"]]
-        count += len(names) - len(set(names))
-    return count
+    designs = [[name for item in design for name in item["questions"]] for design in variables["designs"]]
+    return sum(len(names) - len(set(names)) for names in designs)
 
 
 def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
@@ -159,17 +151,15 @@ def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
     questions, epsilon = problem.questionnaire, float(variables["epsilon"])
     columns, shares = _columns_of(questions, variables), variables["shares"]
     used = [place for place, share in enumerate(shares) if Fraction(float(share)) * (1 << 61) > 1]
-    designs = [_parts(questions, columns[place], epsilon) for place in used]
+    designs = []
+    for place in used:
+        column = columns[place]
+        taken = budgets([ask.epsilon for ask in column], epsilon, [ask.kind in SOLVED for ask in column])
+        designs.append([_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)])
     requests = [target.request for target in problem.targets[len(questions) :]]
     return Survey(
         questions, epsilon, designs, [float(shares[place]) for place in used], requests, problem.users
     )
-
-
-def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyPart]:
-    epsilons = [ask.epsilon for ask in column]
-    taken = budgets(epsilons, epsilon, [ask.kind in SOLVED for ask in column])
-    return [_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)]
 
 
 def budgets(value: Sequence[float], epsilon: float, own_budgets: Sequence[bool] = ()) -> list[float]:
@@ -205,16 +195,12 @@ def budgets(value: Sequence[float], epsilon: float, own_budgets: Sequence[bool] 
 
 
 def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
-    if ask.kind in NUMBERS:
-        domain = questions[ask.places[0]].domain
-        return NumberPart(questions, ask.places[0], number_mechanism(ask.kind, ask.epsilon, epsilon, domain))
-    sizes = tuple(questions[place].size for place in ask.places)
-    if ask.kind == "ordered":
-        return OrderedPart(questions, ask.places[0], ordered_mechanism(sizes[0], ask.epsilon, epsilon))
-    if ask.kind == "sets":
-        return SetPart(questions, ask.places, set_mechanism(sizes, epsilon, ask.sets))
-    cells = math.prod(sizes)
-    return TablePart(questions, ask.places, table_mechanism(ask.kind, cells, epsilon))
+    part = planned_part(questions, ask.kind, ask.places, ask.epsilon, epsilon, ask.sets)
+    if part is None:
+        question = questions[ask.places[0]]
+        what = "a number" if question.is_mean else f"{question.size} ordered categories"
+        raise ParameterError("designs", f"no channel for {what} at epsilon = {ask.epsilon:g}")
+    return part
 
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
@@ -235,9 +221,8 @@ LABELS = {
 def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if epsilon and not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        raise ParameterError(
-            field, f"{epsilon:g} exceeds the largest epsilon of a survey", "give 0.000001 to 50"
-        )
+        what = f"{epsilon:g} exceeds the largest epsilon of a survey"
+        raise ParameterError(field, what, "give 0.000001 to 50")
     return epsilon
 
 
@@ -245,16 +230,14 @@ def _questions(field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     if isinstance(value, Questions):
         value = value.as_json()
     if not isinstance(value, (list, tuple)):
-        raise ParameterError(
-            field, f"expected a list of tables, got {text_of(value)}", "write [[parameters.questions]]"
-        )
+        what = f"expected a list of tables, got {text_of(value)}"
+        raise ParameterError(field, what, "write [[parameters.questions]]")
     statements, questions = [], []
     for item in value:
         stated = item.as_json() if isinstance(item, Question) else item
         if not isinstance(stated, Mapping):
-            raise ParameterError(
-                field, f"expected a table, got {text_of(stated)}", 'give { name = "age", ... }'
-            )
+            what = f"expected a table, got {text_of(stated)}"
+            raise ParameterError(field, what, 'give { name = "age", ... }')
         question = Question.from_json(stated, EXTRA)
         questions.append(question)
         statements.append(question.as_json() | {key: stated[key] for key in EXTRA if key in stated})
@@ -378,10 +361,7 @@ class SurveyDesign(Problem[Survey]):
     @cached_property
     def questionnaire(self) -> Questions:
         """The questions as the mechanism knows them."""
-        questions = []
-        for item in self.questions:
-            questions.append(Question.from_json(item, EXTRA))
-        return Questions(questions)
+        return Questions([Question.from_json(item, EXTRA) for item in self.questions])
 
     @cached_property
     def targets(self) -> tuple[SurveyTarget, ...]:
@@ -390,7 +370,6 @@ class SurveyDesign(Problem[Survey]):
 
     @property
     def planned_users(self) -> int:
-        """Number of users who will report."""
         return self.users
 
     def setting(self, epsilon: float | None = None, planned: bool = False) -> SurveySetting:
@@ -438,17 +417,15 @@ class SurveyDesign(Problem[Survey]):
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and shares of what would run, and optimality."""
-        certificates = list(solution.mechanism().certificates())
+        certificates = solution.mechanism().certificates()
         if solution.bound is None:
             return (*certificates, self.optimality(solution))
-        figures = {"gap": solution.gap}
-        excess = solution.value - solution.bound
+        excess, figures = solution.value - solution.bound, {"gap": solution.gap}
         return (*certificates, self.optimality(solution, excess, solution.bound, figures=figures))
 
     # From a solution to something that runs
 
     def mechanism(self, solution: Solution[Any]) -> Survey:
-        """Return the survey that runs, with exact integers and budgets that add up exactly."""
         return runnable_survey(self, solution.variables)
 
 
@@ -530,8 +507,9 @@ class SurveyPrices:
         questions, targets = self.setting.questions, self.setting.targets
         if ask.kind not in ("number", "ordered"):
             return design_information(questions, targets, [replace(ask, epsilon=factor * ask.epsilon)])
-        variance, slope = noise_with_slope(ask.kind, questions[ask.places[0]].size, ask.epsilon)
-        moved = variance + slope * (factor - 1.0) * ask.epsilon
+        size = questions[ask.places[0]].size
+        slope = question_kind(ask.kind).slope(size, ask.epsilon)
+        moved = noise(ask.kind, ask.epsilon, size) + slope * (factor - 1.0) * ask.epsilon
         own = [target.request.places == ask.places for target in targets]
         spread = np.array([target.spread for target in targets])
         return np.where(own, 1.0 / (moved + spread), 0.0)

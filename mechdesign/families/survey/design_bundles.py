@@ -1,16 +1,11 @@
 """The classes of designs that are chosen from, and the design of each that is worth most at given prices.
 
-**Products of sets: a knapsack over what the report costs.**
-A product of sets of d_j of k_j categories has the share t = exp(-kappa), kappa = sum ln(k_j/d_j), of all
-answers. Its price is rho(kappa)^2 sum_j c_j (k_j - d_j)/(d_j (k_j - 1)), c_j the price of an effective share:
-the gains add up, and kappa alone says what they are worth. A dynamic program finds the largest sum of gains
-for each kappa on a grid. With kappa rounded down, question by question, it bounds the price of every product;
-the sets of the best path are judged by their exact kappa.
+Products of sets: a knapsack over what the report costs, kappa = sum ln(k_j/d_j); gains add up, and kappa
+alone says what they are worth. With kappa rounded down, question by question, it bounds the price of every
+product; the sets of the best path are judged by their exact kappa (docs/families/survey.md, "The bound").
 
-**Independent answers: a dynamic program over budgets.**
-The best independent answers to several questions come from an exact dynamic program over budgets:
-best_j[b] = max over g of best_(j-1)[b - g] + price_j I_j[g], I the information: after the last question
-best_m[G] is the largest price that any division of epsilon among the questions can have, on the menu.
+Independent answers: an exact dynamic program over budgets, best_j[b] = max over g of best_(j-1)[b - g] +
+price_j I_j[g], I the information on the menu.
 
 A survey with cross tables or group means adds joint reports of whole tables as candidates.
 """
@@ -376,8 +371,6 @@ SEVERAL = 3
 class Independent:
     """Independent answers: any division of epsilon among the questions, on the menu."""
 
-    among = "independent answers to any number of questions, with budgets in steps of epsilon / 200"
-
     def __init__(self, setting: SurveySetting) -> None:
         self.setting = setting
         self.places = list(range(len(setting.questions)))
@@ -399,11 +392,6 @@ class Independent:
 
 class Joint(Independent):
     """Independent answers, products of sets, both mixed, and whole tables where cross tables are wanted."""
-
-    among = (
-        "independent answers, joint reports of products of sets, numbers answered next to a joint report, "
-        "and joint reports of whole tables"
-    )
 
     def __init__(self, setting: SurveySetting) -> None:
         super().__init__(setting)

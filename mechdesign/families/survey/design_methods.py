@@ -1,18 +1,14 @@
-"""The methods of ``survey-design``: the first one that applies is the default.
+"""The methods of ``survey-design``, the first one that applies is the default, and the outlook of a survey.
 
 **The least epsilon with which the planned users are enough, with a design there and a proof just below.**
 The users that are needed fall steadily as epsilon rises, nearly like a power of it: a secant in logarithms
 finds where they are the planned ones in a few steps, each started from the designs of the one before. Where
-a number is asked for its mean, the first steps take its variance from between the rungs of the ladder of
-solved channels; only the last ones solve the channel at their epsilon.
+a number is asked for its mean, the first steps take its variance from between the solved channels; only the
+last ones solve the channel at their epsilon.
 
-**Designs for an epsilon.**
-They come from column generation, from a closed form, from the usual rules, and in a second way from a
-coarse grid: all its designs are listed in one convex program in cvxpy. The second way shares no code with the
-column generation but the information of a part.
-
-The outlook is what building a survey reports: who is asked what, expected errors and bounds; or what would
-help.
+**Designs for an epsilon** come from column generation, from a closed form, from the usual rules, and in a
+second way from a coarse grid: all its designs are in one convex program in cvxpy, which shares no code with
+the column generation but the information of a part.
 """
 
 from __future__ import annotations
@@ -32,6 +28,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
+from mechdesign.core.values import changed
 from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design import SurveyDesign, SurveyPrices, variables_of
 from mechdesign.families.survey.design_bundles import Independent, Joint
@@ -216,16 +213,10 @@ def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
             return Outcome(status="infeasible", solver="column generation", message=NOTHING)
         if problem.goal == "epsilon":
             return _least_epsilon(problem, kind)
-        setting = problem.own_setting
-        mixture = _mixture(setting, kind)
-        return _outcome(problem, setting, mixture, kind)
+        setting, pricing = problem.own_setting, kind(problem.own_setting)
+        return _outcome(problem, setting, generate_mixture(setting, pricing.start(), pricing), kind)
 
     return run
-
-
-def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
-    pricing = kind(setting)
-    return generate_mixture(setting, pricing.start(), pricing)
 
 
 def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
@@ -236,24 +227,16 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
     notes |= _for_any(problem, setting)
     prices = SurveyPrices(problem, setting, columns, shares, mixture.prices)
     if kind is Joint:
-        return Outcome(
-            status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
-            variables=variables,
-            bound=bound,
-            bound_source="prices of all designs (weak duality)",
-            solver="column generation",
-            notes=notes,
-            prices=prices,
-        )
+        status: Status = "optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible"
+        source, solver = "prices of all designs (weak duality)", "column generation"
+        return Outcome(status, variables, bound, source, solver, notes=notes, prices=prices)
     notes["bound_for_independent_answers"] = bound
     return Outcome("feasible", variables, solver="column generation", notes=notes, prices=prices)
 
 
 def _for_any(problem: SurveyDesign, setting: SurveySetting) -> dict[str, Any]:
     """Return the notes on what no private mechanism goes below, where that is known."""
-    if problem.goal != "mean":
-        return {}
-    bounds = bounds_for_any(setting)
+    bounds = bounds_for_any(setting) if problem.goal == "mean" else {}
     if not bounds:
         return {}
     return {"bound_for_any_mechanism": max(bounds.values()), "bounds_for_any_mechanism": bounds}
@@ -276,9 +259,8 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
     if isinstance(search, TriedEpsilon):
         needed = math.ceil(search.mixture.bound)
         message = (
-            f"with {counted(problem.users, 'user')} no epsilon up to "
-            f"{problem.epsilon:g} is enough: at that one "
-            f"{needed} users are needed; ask more users, or accept larger errors"
+            f"with {counted(problem.users, 'user')} no epsilon up to {problem.epsilon:g} is enough: at that "
+            f"one {needed} users are needed; ask more users, or accept larger errors"
         )
         return Outcome(status="infeasible", solver="column generation", message=message)
     setting, mixture = search.high.setting, search.high.mixture
@@ -286,10 +268,8 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
     variables = variables_of(problem.questionnaire, columns, shares.tolist(), setting.epsilon)
     notes = {"designs": len(columns)}
     source = "designs of a smaller epsilon need more users (weak duality)"
-    solver, prices = (
-        "column generation and secant",
-        SurveyPrices(problem, setting, columns, shares, mixture.prices),
-    )
+    solver = "column generation and secant"
+    prices = SurveyPrices(problem, setting, columns, shares, mixture.prices)
     if kind is Joint:
         status: Status = "optimal" if search.done else "feasible"
         return Outcome(status, variables, search.low, source, solver, notes=notes, prices=prices)
@@ -368,8 +348,7 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     from mechdesign.solvers.convex import solve_convex
 
     if problem.epsilon == 0.0:
-        message = "with epsilon = 0 reports contain no information; give a larger epsilon"
-        return Outcome(status="infeasible", solver="cvxpy", message=message)
+        return Outcome(status="infeasible", solver="cvxpy", message=NOTHING)
     setting = problem.own_setting
     columns = list(_columns(setting))
     nothing = np.zeros(len(setting.targets))
@@ -397,13 +376,8 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     prices = np.zeros(len(setting.targets))
     for limit in limits:
         prices = np.asarray(limit.dual_value) / setting.each_needed
-    return Outcome(
-        "feasible",
-        variables,
-        solver=result.solver,
-        notes={"designs_listed": len(columns)},
-        prices=SurveyPrices(problem, setting, chosen, split, prices),
-    )
+    notes, priced = {"designs_listed": len(columns)}, SurveyPrices(problem, setting, chosen, split, prices)
+    return Outcome("feasible", variables, solver=result.solver, notes=notes, prices=priced)
 
 
 def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
@@ -412,14 +386,10 @@ def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
         return "it is not for goal 'epsilon'"
     if len(problem.targets) > len(problem.questionnaire):
         return "its designs do not list whole tables"
-    if _count(len(problem.questionnaire)) > MOST_DESIGNS:
-        return f"{len(problem.questionnaire)} questions have more than {MOST_DESIGNS} designs on its grid"
+    count = len(problem.questionnaire)
+    if math.comb(BUDGET_PARTS + count - 1, count - 1) + (1 << count) > MOST_DESIGNS:
+        return f"{count} questions have more than {MOST_DESIGNS} designs on its grid"
     return None
-
-
-def _count(questions: int) -> int:
-    divisions: int = math.comb(BUDGET_PARTS + questions - 1, questions - 1)
-    return divisions + (1 << questions)
 
 
 def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
@@ -510,12 +480,8 @@ def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> li
 
 def _widths(problem: SurveyDesign) -> list[float]:
     """Return the unit of an error of each result: 1 for shares, the range for means."""
-    result = []
-    for target in problem.targets:
-        number = target.request.places[0] if target.request.number is None else target.request.number
-        question = problem.questionnaire[number]
-        result.append(question.domain.width if question.is_mean else 1.0)
-    return result
+    questions = [problem.questionnaire[target.request.subject] for target in problem.targets]
+    return [question.domain.width if question.is_mean else 1.0 for question in questions]
 
 
 def _relative(problem: SurveyDesign, survey: Survey) -> list[float]:
@@ -525,10 +491,8 @@ def _relative(problem: SurveyDesign, survey: Survey) -> list[float]:
 
 
 def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterError:
-    named = sorted(
-        zip(_relative(problem, survey), survey.errors(users).items(), _widths(problem), strict=True),
-        key=lambda item: -item[0],
-    )
+    rows = zip(_relative(problem, survey), survey.errors(users).items(), _widths(problem), strict=True)
+    named = sorted(rows, key=lambda row: -row[0])
     listed = [f"{name} {error:.3g} (of {width:g})" for _, (name, error), width in named[:MOST_LISTED]]
     more = f" and {len(named) - MOST_LISTED} smaller ones" if len(named) > MOST_LISTED else ""
     what = f"{problem.epsilon:g} is too small: with {counted(users, 'user')} the standard errors are "
@@ -549,13 +513,7 @@ def _enough_epsilon(problem: SurveyDesign, alone: float, users: int) -> float | 
     epsilon = _two_digits(problem.epsilon * alone / (USEFUL * math.sqrt(users)))
     for _ in range(TRIES):
         epsilon = min(max(epsilon, 0.01), 50.0)
-        tried = SurveyDesign(
-            questions=problem.questions,
-            epsilon=epsilon,
-            users=users,
-            tables=problem.tables,
-            group_means=problem.group_means,
-        )
+        tried = changed(problem, epsilon=epsilon, users=users, goal="mean")
         if max(_relative(tried, solve(tried).mechanism())) <= USEFUL * math.sqrt(users):
             return epsilon
         if epsilon == 50.0:

@@ -1,20 +1,12 @@
 """Mixtures of designs: the best one by column generation, usual rules, rotations, and general bounds.
 
-Column generation finds the best mixture of all that a class of designs has, with a proven bound. The master
-splits the users among the designs found so far and says at which prices more information would
+The master splits the users among the designs found so far and says at which prices more information would
 help; the pricing finds the design that gives most at these prices and bounds what any design of the class
-gives. For the mean error f = sum w_j / I_j with prices p_j = w_j / I_j^2 every mixture of the class has an
-error of at least f^2 / max p.z (weak duality, docs/families/survey.md); for the least number of users the
-prices are the dual variables of a linear program.
+gives, and so the error of every mixture (weak duality, docs/families/survey.md). For the least number of
+users the prices are the dual variables of a linear program.
 
-Questions that are alike in all that counts make a group: a design and its rotations through the group give
-the same to each of its members, so the master works with groups.
-
-Rotations lead from designs of groups to designs of questions: every member of a group takes each place
-equally often. The usual rules need no optimization: everything evenly, one question at random, the rule by
-2.5.
-
-The general bounds are those of ``survey-limit``: no mechanism of this epsilon beats them.
+Questions that are alike in all that counts make a group: a design and its rotations through the group, in
+which every member takes each place equally often, give the same to each, so the master works with groups.
 """
 
 from __future__ import annotations
@@ -30,15 +22,12 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
-from mechdesign.families.survey.limit import SetClasses, best, classes_of
+from mechdesign.families.survey.limit import SetClasses, classes_of
 from mechdesign.families.survey.limit_bounds import (
     Effects,
-    bound_from,
     effects_of,
     entropy_bound,
-    factors,
     information_bound,
-    prices,
 )
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
@@ -210,60 +199,48 @@ def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Col
     ParameterError
         When there are more designs than a mechanism file should have.
     """
-    turns_of: dict[Column, float] = {}
+    share_of: dict[Column, float] = {}
     for column, share in zip(mixture.columns, mixture.shares.tolist(), strict=True):
-        turns = _turns(column, groups)
+        moves = [(group, *_roles(column, group)) for group in groups]
+        turns = math.lcm(*(len(group) // math.gcd(len(group), step) for group, _, step in moves if step))
         if turns > MOST_DESIGNS:
-            raise ParameterError(
-                "questions", f"their groups need {turns} designs", "ask fewer of the same kind"
-            )
+            what = f"their groups need {turns} designs"
+            raise ParameterError("questions", what, "ask fewer of the same kind")
         for turn in range(turns):
-            one = _turned(column, groups, turn)
-            turns_of[one] = turns_of.get(one, 0.0) + share / turns
-    return list(turns_of), np.array(list(turns_of.values()))
+            one = _turned(column, moves, turn)
+            share_of[one] = share_of.get(one, 0.0) + share / turns
+    return list(share_of), np.array(list(share_of.values()))
 
 
-def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]:
-    """Return for each member the part that asks it and its set there; those that are asked come first."""
-    role: dict[int, tuple[int, int]] = {}
+Role = tuple[int, int]
+"""The part that asks a question, and the size of its set there."""
+
+
+def _roles(column: Column, group: Sequence[int]) -> tuple[list[Role], int]:
+    """Return the roles of those members of a group that are asked, and how far a turn moves.
+
+    It moves past all that are asked where they are interchangeable, else by one; by none where none is.
+    """
+    role: dict[int, Role] = {}
     for number, ask in enumerate(column):
         for position, place in enumerate(ask.places):
             role[place] = (number, ask.sets[position] if ask.sets else 0)
-    places = sorted(role[place] for place in group if place in role)
-    return [*places, *[None] * (len(group) - len(places))]
+    roles = sorted(role[place] for place in group if place in role)
+    return roles, len(roles) if len(set(roles)) == 1 else min(1, len(roles))
 
 
-def _step(roles: Sequence[tuple[int, int] | None]) -> int:
-    """Return how far a turn moves: past all that are asked where they are interchangeable, else by one."""
-    places = [role for role in roles if role is not None]
-    return len(places) if len(set(places)) == 1 else 1
-
-
-def _turns(column: Column, groups: Sequence[Sequence[int]]) -> int:
-    """Return after how many turns every member of every group has had its part."""
-    count = 1
-    for group in groups:
-        roles = _roles(column, group)
-        if len(group) > 1 and any(role is not None for role in roles):
-            count = math.lcm(count, len(group) // math.gcd(len(group), _step(roles)))
-    return count
-
-
-def _turned(column: Column, groups: Sequence[Sequence[int]], turn: int) -> Column:
+def _turned(column: Column, moves: Sequence[tuple[Sequence[int], list[Role], int]], turn: int) -> Column:
     """Return the design in which the members of each group have moved on."""
     members: list[dict[int, int]] = [{} for _ in column]
-    for group in groups:
-        roles = _roles(column, group)
-        step = _step(roles)
-        for position, role in enumerate(roles):
-            if role is not None:
-                place = group[(position + turn * step) % len(group)]
-                members[role[0]][place] = role[1]
+    for group, roles, step in moves:
+        for position, (number, size) in enumerate(roles):
+            members[number][group[(position + turn * step) % len(group)]] = size
     asks: list[Ask] = []
-    for ask, having in zip(column, members, strict=True):
-        places = tuple(sorted(having))
-        sets = tuple(having[place] for place in places) if ask.sets else ()
-        asks.append(replace(ask, places=places, sets=sets))
+    for ask, sizes in zip(column, members, strict=True):
+        places = tuple(sorted(sizes))
+        asks.append(
+            replace(ask, places=places, sets=tuple(sizes[place] for place in places) if ask.sets else ())
+        )
     return tuple(asks)
 
 
@@ -292,19 +269,13 @@ def rule_count(setting: SurveySetting) -> int:
     return max(1, min(len(setting.questions), math.floor(setting.epsilon / 2.5)))
 
 
-def every_question(setting: SurveySetting) -> int:
-    """Return the number of questions."""
-    return len(setting.questions)
-
-
-def single_question(setting: SurveySetting) -> int:
-    """Return one."""
-    return 1
-
-
 RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
-    ("even", every_question, "every question of every user, with epsilon divided evenly"),
-    ("sampled", single_question, "one question of each user, drawn evenly, with all of epsilon"),
+    (
+        "even",
+        lambda setting: len(setting.questions),
+        "every question of every user, with epsilon divided evenly",
+    ),
+    ("sampled", lambda setting: 1, "one question of each user, drawn evenly, with all of epsilon"),
     ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
 )
 
@@ -354,7 +325,7 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
         return {}
     result = {TOTAL: information_bound(effects, setting.epsilon)}
     if math.prod(effects.sizes) <= MOST_ANSWERS:
-        result[SETS] = _all_sets(effects, setting.epsilon)
+        result[SETS] = _classes(effects).best_mixture(effects, setting.epsilon)[-1]
     if information is not None and effects.singles:
         shares = information * np.array([target.spread for target in setting.targets])
         each = np.array([np.mean([shares[part[0]] for part in kind]) for kind in effects.members])
@@ -381,12 +352,3 @@ def _effects(setting: SurveySetting) -> Effects | None:
 @lru_cache(maxsize=8)
 def _classes(effects: Effects) -> SetClasses:
     return classes_of(effects)
-
-
-def _all_sets(effects: Effects, epsilon: float) -> float:
-    """Return the bound of the best mixture of all sets of answers (theorem 7), proven in rationals."""
-    classes = _classes(effects)
-    table = classes.information(effects, epsilon)
-    used, shares = best(effects, table)
-    multipliers = factors((1.0 / (shares @ table[used])).tolist())
-    return bound_from(effects, multipliers, classes.most(effects, epsilon, prices(effects, multipliers)))

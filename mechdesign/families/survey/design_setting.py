@@ -1,14 +1,8 @@
 """The survey as its optimization sees it: questions, targets, epsilon, and the information of one report.
 
 The targets are weights, sampling variances, units and required standard errors of the results. The
-information of a report is an effective share of the users, by the formulas of the mechanisms.
-
-A report of a set of d of k cells, drawn around the true one with chance rho = (E - 1)t/(1 + (E - 1)t), t =
-d/k, E = e^epsilon, is worth eta = rho^2 (k - d)/(d (k - 1)) users who answer in clear, for the cells and for
-every sum of them. A report of a product of such sets about several questions is worth rho^2 (k - d)/(d (k -
-1)) for each of them, with the rho of the whole product. See docs/families/survey.md.
-
-The menu of a setting is what one question tells at each epsilon of a grid, when it is answered alone.
+information of a report is an effective share of the users, by the formulas of docs/families/survey.md. The
+menu of a setting is what one question tells at each epsilon of a grid, when it is answered alone.
 """
 
 from __future__ import annotations
@@ -22,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.combine import question_kind
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, require_keys
-from mechdesign.families.mean.discrete import best_shape, least_variances, worst_variances
-from mechdesign.families.mean.optimal_channel import ladder, variance_slope, worst_variance_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, request_spread, unit
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request, means_request, singles, table_request
-from mechdesign.families.workload.prefix import best_prefix_channel, error_slope, prefix_ladder
 
 
 @dataclass(frozen=True)
@@ -171,8 +163,7 @@ def certainty(epsilon: float, share: Array | float) -> Array:
     0.5
     """
     around = math.expm1(epsilon) * np.asarray(share, dtype=np.float64)
-    result: Array = around / (1.0 + around)
-    return result
+    return around / (1.0 + around)
 
 
 def effective(epsilon: float, cells: int, size: Array | int) -> Array:
@@ -184,8 +175,7 @@ def effective(epsilon: float, cells: int, size: Array | int) -> Array:
     0.580026
     """
     size = np.asarray(size, dtype=np.float64)
-    result: Array = certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
-    return result
+    return certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -214,7 +204,7 @@ def single(questions: Questions, place: int, epsilon: float) -> Ask:
     if question.cumulative:
         spread = request_spread(questions, Request("question", (place,)))
         share = best_effective(epsilon, question.size)
-        better = ordered_noise(question.size, epsilon) + spread < spread / max(share, 1e-300)
+        better = noise("ordered", epsilon, question.size) + spread < spread / max(share, 1e-300)
         return Ask("ordered" if better else "table", (place,), epsilon)
     if not question.is_mean:
         return Ask("table", (place,), epsilon)
@@ -228,58 +218,28 @@ NUMBERS = ("number", "piecewise")
 """The kinds of parts that report a number for its mean."""
 
 PLANNED = "between"
-"""A number whose channel is not solved yet: its variance lies between those of the ladder of solved ones."""
+"""A number whose channel is not solved yet: about its variance is interpolated, in logarithms, between those
+of the solved ones next to it; good for plans, not for promises."""
 
 
 @lru_cache(maxsize=1 << 12)
-def noise(kind: str, epsilon: float) -> float:
-    """Return the largest variance of one report of a number on [-1, 1].
+def noise(kind: str, epsilon: float, size: int = 2) -> float:
+    """Return the variance of one report of a solved channel; infinite where none is known.
+
+    Of a number it is the largest one on [-1, 1], of ``size`` ordered categories that of their cumulative
+    shares at even answers, summed.
 
     Examples
     --------
-    >>> round(noise("number", 1.0), 3), round(noise("piecewise", 1.0), 3)
-    (3.992, 4.683)
+    >>> round(noise("number", 1.0), 3), round(noise("piecewise", 1.0), 3), round(noise("ordered", 1.0, 5), 3)
+    (3.992, 4.683, 9.645)
     """
     if epsilon <= 0.0:
         return math.inf
     if kind == PLANNED:
-        return ladder().between(epsilon)
-    return worst_variance_of(epsilon) if kind == "number" else best_shape(epsilon)[0]
-
-
-@lru_cache(maxsize=1 << 12)
-def ordered_noise(size: int, epsilon: float) -> float:
-    """Return the variance of one report, summed over the cumulative shares of ``size`` categories.
-
-    At even answers; infinite where no channel is known.
-
-    Examples
-    --------
-    >>> round(ordered_noise(5, 1.0), 3), ordered_noise(5, 0.0)
-    (9.645, inf)
-    """
-    known = prefix_ladder()
-    if not known.has(size, epsilon):
-        return math.inf
-    place = known.below(epsilon)
-    if float(known.epsilons[place]) == epsilon:
-        return known.error(size, place)
-    channel = best_prefix_channel(size, epsilon)
-    return math.inf if channel is None else channel.average_error
-
-
-def noise_with_slope(kind: str, size: int, epsilon: float) -> tuple[float, float]:
-    """Return the variance of one report of a solved channel, and its derivative in epsilon.
-
-    Examples
-    --------
-    >>> variance, slope = noise_with_slope("ordered", 5, 1.0)
-    >>> round(variance, 3), slope < 0.0
-    (9.645, True)
-    """
-    if kind == "number":
-        return noise(kind, epsilon), variance_slope(epsilon)
-    return ordered_noise(size, epsilon), error_slope(size, epsilon)
+        nodes, values = map(np.log, question_kind("number").solved(size))
+        return float(np.exp(np.interp(np.log(epsilon), nodes, values)))
+    return question_kind(kind).variance(size, epsilon)
 
 
 def design_information(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
@@ -294,7 +254,7 @@ def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
     if ask.kind in (*NUMBERS, PLANNED):
         return 1.0 / (noise(ask.kind, ask.epsilon) + target.spread)
     if ask.kind == "ordered":
-        return 1.0 / (ordered_noise(target.cells, ask.epsilon) + target.spread)
+        return 1.0 / (noise("ordered", ask.epsilon, target.cells) + target.spread)
     eta = _share(questions, request.places, ask)
     if request.number is not None:
         return eta if ask.kind == "cells" else 0.0
@@ -378,33 +338,30 @@ def _table_row(budgets: Array, target: SurveyTarget) -> tuple[Array, tuple[Ask, 
     )
     asks = [Ask("table", (), float(epsilon)) for epsilon in budgets]
     if target.cumulative:
-        at = _rungs(budgets, target.cells)
-        ordered = np.array([1.0 / (ordered_noise(target.cells, epsilon) + target.spread) for epsilon in at])
+        at = _rungs(budgets, question_kind("ordered").solved(target.cells)[0])
+        ordered = np.array(
+            [1.0 / (noise("ordered", epsilon, target.cells) + target.spread) for epsilon in at]
+        )
         for step in np.flatnonzero(ordered > information).tolist():
             asks[step] = Ask("ordered", (), at[step])
         information = np.maximum(information, ordered)
     return _increasing(information, asks)
 
 
-def _rungs(budgets: Array, size: int) -> list[float]:
-    """Return the epsilons of the ladder of cumulative shares that budgets allow, and the last budget."""
-    known = prefix_ladder()
-    places = [known.below(float(epsilon)) for epsilon in budgets]
-    last = float(budgets[-1])
-    inside = known.has(size, float(known.epsilons[0]))
-    return [float(known.epsilons[place]) if place >= 0 and inside else 0.0 for place in places[:-1]] + [last]
+def _rungs(budgets: Array, epsilons: Array) -> list[float]:
+    """Return the largest solved epsilons that budgets allow, 0 where none is, and the last budget."""
+    places = np.searchsorted(epsilons, budgets[:-1] * (1.0 + 2.0**-50), side="right")
+    return [*np.concatenate([[0.0], epsilons])[places].tolist(), float(budgets[-1])]
 
 
 def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Array, tuple[Ask, ...]]:
-    """Return the best of the channels of the ladder, piecewise mechanisms on grids, and bits."""
-    known = ladder()
-    places = [known.below(float(epsilon)) for epsilon in budgets]
-    at = [float(known.epsilons[place]) if place >= 0 else 0.0 for place in places]
-    at[-1] = float(budgets[-1])
-    inside = known.epsilons[0] <= at[-1] <= known.epsilons[-1]
+    """Return the best of the channels that are solved, piecewise mechanisms on grids, and bits."""
+    epsilons, _ = question_kind("number").solved(2)
+    at = _rungs(budgets, epsilons)
+    inside = epsilons[0] <= at[-1] <= epsilons[-1]
     last = PLANNED if planned and inside else "number"
     channel = [noise("number", epsilon) for epsilon in at[:-1]] + [noise(last, at[-1])]
-    piecewise = _piecewise(budgets, float(known.epsilons[0]), float(known.epsilons[-1]))
+    piecewise = question_kind("piecewise").variances(2, budgets)
     bits = [float(effective(float(epsilon), 2, 1)) for epsilon in budgets]
     information = np.stack(
         [1.0 / (np.array(channel) + target.spread), 1.0 / (piecewise + target.spread), bits]
@@ -417,20 +374,6 @@ def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Ar
     if kinds[-1] == 0:
         asks[-1] = Ask(last, (), at[-1])
     return _increasing(information.max(axis=0), asks)
-
-
-def _piecewise(budgets: Array, first: float, last: float) -> Array:
-    """Return the variances of the best piecewise mechanisms outside the ladder; infinite on it.
-
-    Below the ladder the best one has two cells (its least epsilon is tested).
-    """
-    result = np.full(len(budgets), np.inf)
-    small, large = (budgets > 0.0) & (budgets < first), budgets > last
-    if small.any():
-        result[small] = worst_variances(budgets[small], 2)[0]
-    if large.any():
-        result[large] = least_variances(budgets[large])
-    return result
 
 
 def _increasing(information: Array, asks: Sequence[Ask]) -> tuple[Array, tuple[Ask, ...]]:
@@ -474,7 +417,7 @@ class SurveySetting:
             return tuple((place,) for place in range(len(self.targets)))
         members_by_key: dict[tuple[object, ...], list[int]] = {}
         for place, target in enumerate(self.targets):
-            needed = None if target.error is None else target.unit / target.error**2
+            needed = float(self.each_needed[place])
             key = (target.cells, target.spread, target.importance, needed, target.cumulative)
             members_by_key.setdefault(key, []).append(place)
         return tuple(tuple(members) for members in members_by_key.values())

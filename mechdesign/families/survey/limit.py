@@ -2,19 +2,14 @@
 
 Of the methods the first one that applies is the default.
 
-*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum.
-|proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
-squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
-over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S. Sets of one size with the same
-numbers M_S are one class.
+*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum. With
+Q_R the sum of the squares of the numbers of answers of T in the cells of the table of R, K_R cells and D
+answers in all, D^2 |proj_S 1_T|^2 is the sum over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S.
 
-*One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
-requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of
-e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+*One question a user*: subset selection of the best size, shares in closed form.
 
-*Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
-Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
-entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for every private mechanism.
+*Product sets*, for surveys of any size: products of subsets, matches and scattered cells. Columns are
+generated: at given prices the product that is worth most is found by dynamic programming over its entropy.
 """
 
 from __future__ import annotations
@@ -30,17 +25,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.combine import question_kind
+from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import checked, choice, frozen_problem, related
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Status, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.families.marginals.sets.products import best_products, share_in
 from mechdesign.families.survey import limit_bounds as proofs
 from mechdesign.families.survey.limit_bounds import (
     Effects,
@@ -99,9 +95,8 @@ def _table(problem: SurveyLimit, where: str, value: Any) -> Part:
         raise ParameterError(where, f"expected a list of numbers of questions, got {text_of(value)}")
     table = tuple(sorted(integer(f"{where}: question", one, 0, len(problem.sizes) - 1) for one in value))
     if not 1 <= len(table) <= MOST_IN_TABLE or len(set(table)) < len(table):
-        raise ParameterError(
-            where, f"expected 1 to {MOST_IN_TABLE} different questions, got {text_of(value)}"
-        )
+        what = f"expected 1 to {MOST_IN_TABLE} different questions, got {text_of(value)}"
+        raise ParameterError(where, what)
     return table
 
 
@@ -168,16 +163,13 @@ class SurveyLimit(Problem[Any]):
 
     def __attrs_post_init__(self) -> None:
         if len(self.table_weights) > MOST_ANSWERS:
-            raise ParameterError(
-                "tables", counted(len(self.table_weights), "table"), f"give at most {MOST_ANSWERS}"
-            )
+            count = counted(len(self.table_weights), "table")
+            raise ParameterError("tables", count, f"give at most {MOST_ANSWERS}")
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of answers of each question."""
-        sizes: Any = self.questions
-        checked_sizes: tuple[int, ...] = sizes
-        return checked_sizes
+        return tuple(self.questions)
 
     wanted, told = FormerAttribute("table_weights"), FormerAttribute("information")
 
@@ -205,8 +197,7 @@ class SurveyLimit(Problem[Any]):
         """Return eta of each kind of part, the effective share of the users, for a mixture of sets."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
         rows = [kind_information(self.effects, self.epsilon, column) for column in variables["sets"]]
-        result: np.ndarray[Any, np.dtype[np.float64]] = shares @ np.stack(rows)
-        return result
+        return shares @ np.stack(rows)
 
     def objective(self, variables: Variables) -> float:
         """Return users times the error of a mixture of sets, at even answers."""
@@ -214,7 +205,7 @@ class SurveyLimit(Problem[Any]):
         if other is not None:
             return float(other.value())
         with np.errstate(divide="ignore"):
-            parts = np.array([float(weight) for weight in self.effects.weights]) / self.information(variables)
+            parts = self.effects.each_weight / self.information(variables)
         return float(math.fsum(parts.tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -242,8 +233,7 @@ class SurveyLimit(Problem[Any]):
         """Return optimality among all private mechanisms; of another way to collect its privacy."""
         other = self._otherwise(solution.variables)
         if other is not None:
-            result: tuple[Certificate, ...] = other.certificates()
-            return result
+            return tuple(other.certificates())
         return (self.optimality(solution),)
 
     def why_no_mechanism(self) -> str | None:
@@ -275,8 +265,13 @@ def _split(effects: Effects, table: Array) -> Array:
     """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
     from scipy.sparse import csr_array
 
-    weights = np.array([float(weight) for weight in effects.weights])
-    return allocate(ErrorTerms(weights, csr_array(table.T))).shares
+    return allocate(ErrorTerms(effects.each_weight, csr_array(table.T))).shares
+
+
+def _prices(effects: Effects, information: Array) -> tuple[Array, float]:
+    """Return the prices of information and the value."""
+    weights = effects.each_weight
+    return weights / information**2, float((weights / information).sum())
 
 
 def grown_columns(
@@ -286,11 +281,9 @@ def grown_columns(
 
     ``more(prices)`` returns further columns, (new, kinds), best first, or None.
     """
-    weights = np.array([float(weight) for weight in effects.weights])
     shares = _split(effects, table)
     for _ in range(ROUNDS):
-        information = shares @ table
-        prices, value = weights / information**2, float((weights / information).sum())
+        prices, value = _prices(effects, shares @ table)
         columns = more(prices)
         if columns is None or float((columns @ prices).max()) <= value * (1.0 + CLOSE):
             break
@@ -304,11 +297,9 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
     """Return the columns of the best mixture, out of many, and their shares."""
     start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
     used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
-    weights = np.array([float(weight) for weight in effects.weights])
     shares = _split(effects, table[used])
     for _ in range(ROUNDS):
-        information = shares @ table[used]
-        prices, value = weights / information**2, float((weights / information).sum())
+        prices, value = _prices(effects, shares @ table[used])
         worth = table @ prices
         order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
         fresh = order[worth[order] > value * (1.0 + CLOSE)]
@@ -327,20 +318,13 @@ def outcome(
     shares: Array,
     bound: float,
     source: str,
-    notes: dict[str, float] | None = None,
     solver: str = "columns",
 ) -> Outcome:
     """Return the mixture; ``optimal`` where its value meets the bound."""
     variables = {"sets": list(columns), "shares": shares / shares.sum()}
     value = problem.objective(variables)
-    return Outcome(
-        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
-        variables=variables,
-        bound=bound,
-        bound_source=source,
-        solver=solver,
-        notes=notes or {},
-    )
+    status: Status = "optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible"
+    return Outcome(status, variables, bound, source, solver)
 
 
 MOST_IN_ALL = 20
@@ -373,11 +357,16 @@ class SetClasses:
     def information(self, effects: Effects, epsilon: float) -> Array:
         """Return eta, (classes, kinds): rho^2 M / (|T|^2 dim)."""
         rho = np.array([share_in(epsilon, size / self.answers) for size in self.sizes.tolist()])
-        scale = np.array(
-            [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
-        )
-        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
+        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / np.array(effects.totals)
         return result
+
+    def best_mixture(self, effects: Effects, epsilon: float) -> tuple[NDArray[np.int64], Array, float]:
+        """Return the classes of the best mixture of all sets, their shares, and the bound that they prove."""
+        table = self.information(effects, epsilon)
+        used, shares = best(effects, table)
+        multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
+        most = self.most(effects, epsilon, proofs.prices(effects, multipliers))
+        return used, shares, proofs.bound_from(effects, multipliers, most)
 
     def most(self, effects: Effects, epsilon: float, each: Sequence[Fraction]) -> Fraction:
         """Return an upper bound of the sum of prices times eta over all sets, in integers.
@@ -385,9 +374,10 @@ class SetClasses:
         rho / |T| = (E - 1)/(D + (E - 1) |T|) rises with E, so a rational above e^epsilon takes its place.
         """
         common = math.lcm(*(price.denominator for price in each))
-        scale = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
-        whole = math.lcm(*scale)
-        factors = [int(price * common) * (whole // dim) for price, dim in zip(each, scale, strict=True)]
+        whole = math.lcm(*effects.totals)
+        factors = [
+            int(price * common) * (whole // dim) for price, dim in zip(each, effects.totals, strict=True)
+        ]
         tops: dict[int, int] = {}
         for size, row in zip(self.sizes.tolist(), self.norms.tolist(), strict=True):
             total = sum(factor * number for factor, number in zip(factors, row, strict=True))
@@ -454,19 +444,14 @@ def mix_all_sets(problem: SurveyLimit) -> Outcome:
     """Return the best mixture of symmetrized sets, and a bound for every private mechanism."""
     if problem.epsilon == 0.0:
         return nothing()
-    effects = problem.effects
-    classes = classes_of(effects)
-    table = classes.information(effects, problem.epsilon)
-    used, shares = best(effects, table)
-    multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
-    most = classes.most(effects, problem.epsilon, proofs.prices(effects, multipliers))
-    columns = [{"answers": _answers(int(number))} for number in classes.numbers[used]]
+    classes = classes_of(problem.effects)
+    used, shares, bound = classes.best_mixture(problem.effects, problem.epsilon)
+    columns = [
+        {"answers": [place for place in range(bits.bit_length()) if bits >> place & 1]}
+        for bits in classes.numbers[used].tolist()
+    ]
     source = "all sets of answers: what every private mechanism mixes"
-    return outcome(problem, columns, shares, proofs.bound_from(effects, multipliers, most), source)
-
-
-def _answers(bits: int) -> list[int]:
-    return [place for place in range(bits.bit_length()) if bits >> place & 1]
+    return outcome(problem, columns, shares, bound, source)
 
 
 def why_not_all_sets(problem: SurveyLimit) -> str | None:
@@ -493,8 +478,7 @@ def ask_one_question(problem: SurveyLimit) -> Outcome:
         shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
         columns.append(choices[int(np.argmax(shares))])
         information.append(max(shares))
-    weights = np.array([float(weight) for weight in effects.weights])
-    split = np.sqrt(weights / np.array(information))
+    split = np.sqrt(effects.each_weight / np.array(information))
     bound = proofs.information_bound(effects, epsilon)
     source = "the total information, sinh(epsilon/2)^2"
     return outcome(problem, columns, split / split.sum(), bound, source, solver="formula")
@@ -524,7 +508,7 @@ def mix_products(problem: SurveyLimit) -> Outcome:
         for kind, price in enumerate(prices.tolist()):
             for place in effects.group(kind):
                 each[place] = price / len(effects.members[kind])
-        for widths in best_products(effects.sizes, epsilon, each):
+        for widths in question_kind("sets").best_sets(effects.sizes, epsilon, each):
             row = kind_information(effects, epsilon, {"widths": widths})
             if row.tobytes() not in known:
                 known[row.tobytes()] = {"widths": widths}

@@ -1,34 +1,13 @@
 """What a private report says of tables, and lower bounds for every private mechanism, in rationals.
 
-A table consists of parts: for each set S of questions the part that only S has, with its weight. The
-functions of all answers are the orthogonal sum of spaces V_S, S a set of questions, of the dimension prod
-over S of (k_j - 1). A table A of K_A cells is made of the parts S in A. Where the reports of n users say as
-much of V_S as answers in clear from the share eta_S of them, its squared error is, at even answers, at least
-the sum over S of dim_S / (K_A eta_S), divided by n. Questions that are alike have the same share in a best
-mixture, since users can be asked in every order; they are one *kind* of part.
+A table consists of parts: for each set S of questions the part that only S has, with its weight W_S. A way to
+ask is a set T of answers with the share t of all: a product, a match, cells or any set. Its reports say as
+much of a part S as answers in clear from a share eta_S of the users. Questions that are alike have the same
+share in a best mixture, since users can be asked in every order; they are one *kind* of part.
 
-A way to ask is a set T of answers: a product, a match, cells or any set. A report says of its sender:
-"e^epsilon to 1, the answer is in T". With t the share of all answers that T holds and rho = (E - 1) t / (1 +
-(E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in clear from a share eta_S = rho^2
-|proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
-
-The bounds follow from prices, and hold whatever these are. Let every mechanism have sum_S p_S eta_S <= P for
-some prices p_S = W_S c_S^2. Then by Cauchy and Schwarz
-
-    sum W_S / eta_S >= (sum W_S c_S)^2 / sum W_S c_S^2 eta_S >= (sum W_S c_S)^2 / P,
-
-and c_S = 1/eta_S of an optimal mixture makes it an equality. P comes from all sets of answers where these are
-few, else from the total information: sum_S dim_S eta_S <= sinh(epsilon/2)^2, or from entropy.
-
-For single questions, entropy limits what a set of answers can be worth, cell by cell of its share t. Let T
-hold the share t of all answers and pi_j be the law of question j in T. Then the part of question j has (k_j
-- 1) eta_j = rho^2 chi^2(pi_j | even), and since the even law is a product and 1_T is at most 1,
-
-    sum of KL(pi_j | even) <= ln(1/t),    pi_j <= (1/t) / k_j,    sum of chi^2(pi_j | even) <= 1/t - 1.
-
-So for every mu >= 0 the prices lambda of T sum to at most rho^2 (mu ln(1/t) + the sum over questions of the
-largest lambda chi^2 / (k - 1) - mu KL), and to at most rho^2 (1/t - 1) times the largest lambda / (k - 1).
-On a cell [a, b] of t, rho is taken at b and the rest at a: the cell's bound holds for all of its t.
+The bounds follow from prices, and hold whatever these are: p_S = W_S c_S^2 with sum_S p_S eta_S <= P for
+every mechanism give sum W_S / eta_S >= (sum W_S c_S)^2 / P. P comes from all sets of answers where these are
+few, else from the total information or from entropy. See docs/families/survey_limit.md for the proofs.
 """
 
 from __future__ import annotations
@@ -38,19 +17,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.oracle import share_in
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_upper, float_down
 from mechdesign.exact.numbers import text_of
-from mechdesign.families.marginals.sets.products import product_shares, share_in
 
 Part = tuple[int, ...]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -79,6 +59,16 @@ class Effects:
     def singles(self) -> bool:
         """Whether tables of single questions are wanted only."""
         return all(len(part) == 1 for kind in self.members for part in kind)
+
+    @cached_property
+    def totals(self) -> list[int]:
+        """Number of dimensions of all parts of each kind."""
+        return [dim * len(kind) for dim, kind in zip(self.dimensions, self.members, strict=True)]
+
+    @cached_property
+    def each_weight(self) -> Array:
+        """The weights as doubles."""
+        return np.array([float(weight) for weight in self.weights])
 
     def group(self, kind: int) -> tuple[int, ...]:
         """Return the questions of a kind of single questions."""
@@ -117,7 +107,6 @@ def _dimension(sizes: Sequence[int], part: Part) -> int:
     return math.prod(sizes[place] - 1 for place in part)
 
 
-Array = NDArray[np.float64]
 Column = Mapping[str, Any]
 
 
@@ -145,11 +134,10 @@ def kind_information(effects: Effects, epsilon: float, column: Column) -> Array:
 
 def _of_product(effects: Effects, epsilon: float, widths: Sequence[int]) -> dict[Part, float]:
     """Return eta of a product of subsets: rho^2 times the product of (k - d)/(d (k - 1))."""
-    alone = product_shares(effects.sizes, widths, epsilon)
-    square = share_in(epsilon, math.prod(d / k for d, k in zip(widths, effects.sizes, strict=True))) ** 2
-    return {
-        part: square * math.prod(alone[i] / square for i in part) for kind in effects.members for part in kind
-    }
+    pairs = list(zip(effects.sizes, widths, strict=True))
+    square = share_in(epsilon, math.prod(d / k for k, d in pairs)) ** 2
+    alone = [square * (k - d) / (d * (k - 1)) / square for k, d in pairs]
+    return {part: square * math.prod(alone[i] for i in part) for kind in effects.members for part in kind}
 
 
 def _of_cells(effects: Effects, epsilon: float, questions: Sequence[int], width: int) -> dict[Part, float]:
@@ -297,9 +285,8 @@ def information_bound(effects: Effects, epsilon: float) -> float:
     >>> information_bound(pair, 1.0), information_bound(pair, 9.0)
     (7.365388753662338, 1.0)
     """
-    total = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
     most = most_information(epsilon)
-    pairs = list(zip(effects.weights, total, strict=True))
+    pairs = list(zip(effects.weights, effects.totals, strict=True))
     mu = _multiplier(pairs, float(most))
     bound = -mu * most
     for weight, dim in pairs:
@@ -364,11 +351,8 @@ class AlikeQuestions:
 def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     """Return an upper bound of price chi^2 - mu KL over laws on k points, of ratios to the even law up to B.
 
-    For a law with the ratios r_i, of the mean 1, chi^2 is the mean of r^2 - 1 and KL that of r ln r. At the
-    best law some ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
-    convex in r and so has a value at most twice, at its larger place at most once; and no ratio is 0, where
-    the slope of r ln r is infinite. On a piece of y both means are convex: the first is at most its larger
-    end, the second at least where its tangents in the ends meet.
+    At the best law some ratios are B, at most one is any y, and the others are equal. On a piece of y both
+    means are convex: chi^2 is at most its larger end, KL at least where its tangents in the ends meet.
 
     Parameters
     ----------
@@ -418,52 +402,20 @@ def _pieces(size: int, ratio: float) -> list[_Piece]:
         turns = np.linspace(0.0, math.pi, PIECES + 1)
         ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
         middles = (ends[1:] + ends[:-1]) / 2.0
-        law = _PeakedLaw(size, full, top, others, left)
-        chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
+        rest, x = (np.maximum(left - y, 0.0) / max(1, others) for y in (ends, middles))
+        chi = (full * top**2 + ends * ends + others * rest**2) / size - 1.0
+        entropy = (full * top * math.log(top) + _entropy(middles) + others * _entropy(x)) / size
+        slope = np.zeros_like(middles)  # of KL by y; where the law is a single one, and at the ends, 0
+        if others:
+            inside = (x > 0.0) & (middles > 0.0)
+            slope[inside] = np.log(middles[inside] / x[inside]) / size
         lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
         result.append(((chi[:-1], lower), (chi[1:], upper)))
     return result
 
 
-@dataclass(frozen=True)
-class _PeakedLaw:
-    """Laws on k points with ``full`` ratios B, one ratio y, and the others equal."""
-
-    size: int
-    full: int
-    top: float
-    others: int
-    left: float
-
-    def rest(self, y: Array) -> Array:
-        """Return the other ratios."""
-        result: Array = np.maximum(self.left - y, 0.0) / max(1, self.others)
-        return result
-
-    def chi(self, y: Array) -> Array:
-        """Return chi^2 to the even law."""
-        result: Array = (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
-        return result
-
-    def entropy(self, y: Array) -> Array:
-        """Return KL to the even law."""
-        full = self.full * self.top * math.log(self.top)
-        result: Array = (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
-        return result
-
-    def slope(self, y: Array) -> Array:
-        """Return the derivative of KL by y, between the ends; 0 where the law is a single one."""
-        if not self.others:
-            return np.zeros_like(y)
-        x = self.rest(y)
-        inside = (x > 0.0) & (y > 0.0)
-        slope: Array = np.where(inside, np.log(np.where(inside, y, 1.0) / np.where(inside, x, 1.0)), 0.0)
-        return slope / self.size
-
-
 def _entropy(r: Array) -> Array:
-    result: Array = r * np.log(np.where(r > 0.0, r, 1.0))
-    return result
+    return r * np.log(np.where(r > 0.0, r, 1.0))
 
 
 @lru_cache(maxsize=1024)

@@ -18,25 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.codec import Domain
+from mechdesign.collect.combine import QuestionForm, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
-from mechdesign.families.marginals.oracles.best import best_oracle
-from mechdesign.families.marginals.sets import ProductSet
-from mechdesign.families.mean.optimal_channel import best_channel
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
-from mechdesign.families.workload.prefix import best_prefix_channel
 
 if TYPE_CHECKING:
-    from mechdesign.families.marginals.sets import SetResponse
-    from mechdesign.families.mean.grid import GridMean
-    from mechdesign.families.survey.survey import Design, Survey
-    from mechdesign.families.workload.release import WorkloadRelease
+    from mechdesign.families.survey.survey import Survey
 
 
 def effective_share(part: TablePart) -> float:
@@ -50,8 +43,8 @@ def effective_share(part: TablePart) -> float:
     >>> round(effective_share(TablePart(questions, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
     0.580026
     """
-    cells = part.oracle.labels.size
-    return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
+    cells = part.mechanism.labels.size
+    return (1.0 - 1.0 / cells) / (cells * cell_variance(part.mechanism))
 
 
 def part_information(questions: Questions, request: Request, part: SurveyPart) -> float:
@@ -60,24 +53,28 @@ def part_information(questions: Questions, request: Request, part: SurveyPart) -
         return 0.0
     if isinstance(part, NumberPart):
         question = questions[part.places[0]]
-        noise = part.mean.worst_variance() / question.domain.half**2
+        noise: float = part.mechanism.worst_variance() / question.domain.half**2
         return 1.0 / (noise + question.relative_spread**2)
-    if isinstance(part, SetPart):
-        return _of_sets(questions, request, part)
     if isinstance(part, OrderedPart):
         question = questions[part.places[0]]
         shares = np.array(question.frequencies or (1.0 / question.size,) * question.size)
         return 1.0 / (part.noise(question.cumulative, shares) + request_spread(questions, request))
-    if not isinstance(part, TablePart):
+    if isinstance(part, SetPart):
+        if len(request.places) > 1:
+            return 0.0  # cross tables are not counted
+        share = float(part.mechanism.effective_share([part.places.index(request.places[0])]))
+    elif not isinstance(part, TablePart):
         return 0.0
-    if request.number is not None and not isinstance(part.oracle, KaryResponse):
+    elif request.number is not None and not isinstance(part.mechanism, KaryResponse):
         return 0.0  # its reports support several cells, whose errors go together
-    share = effective_share(part)
+    else:
+        share = effective_share(part)
     if request.number is not None or (len(request.places) == 1 and questions[request.places[0]].is_mean):
         return share
     if is_cumulative(questions, request):
         return share / request_spread(questions, request)
-    return of_share(share, part.cells(request.places), planned_spread(questions, request.places))
+    cells = math.prod(request.shape(questions))
+    return of_share(share, cells, planned_spread(questions, request.places))
 
 
 def is_cumulative(questions: Questions, request: Request) -> bool:
@@ -132,19 +129,6 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     return eta / (even - eta * (even - spread))
 
 
-def _of_sets(questions: Questions, request: Request, part: SetPart) -> float:
-    """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
-    if len(request.places) > 1:
-        return 0.0
-    share = float(part.response.effective_share([part.places.index(request.places[0])]))
-    question = questions[request.places[0]]
-    if question.is_mean:
-        return share
-    if question.cumulative:
-        return share / request_spread(questions, request)
-    return of_share(share, question.size, planned_spread(questions, request.places))
-
-
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     """Return the standard error of each requested result with ``users`` users; infinite for no information.
 
@@ -152,18 +136,14 @@ def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     shares over these), of a number in its units, of group means for groups
     of equal size.
     """
-    information = np.array(
-        [
-            sum(survey.share(number) * survey.information(request, number) for number in range(survey.count))
-            for request in survey.requests
-        ]
-    )
+    shares = list(map(survey.share, range(survey.count)))
+    information = [
+        sum(share * survey.information(request, number) for number, share in enumerate(shares))
+        for request in survey.requests
+    ]
+    units = np.array([unit(survey.questions, request) for request in survey.requests])
     with np.errstate(divide="ignore"):
-        variance = np.array([unit(survey.questions, request) for request in survey.requests]) / (
-            users * information
-        )
-    result: NDArray[np.float64] = np.sqrt(variance)
-    return result
+        return np.asarray(np.sqrt(units / (users * np.array(information))))
 
 
 def unit(questions: Questions, request: Request) -> float:
@@ -188,59 +168,58 @@ def part_of(questions: Questions, document: Any) -> SurveyPart:
     if mechanism_class is None:
         raise CertificateError("designs", f"no mechanism type '{kind}'", "rebuild it")
     mechanism: Any = mechanism_class.from_content(document["content"])
-    if has_type(mechanism, "grid-mean") and len(places) == 1:
-        return NumberPart(questions, places[0], mechanism)
-    if has_type(mechanism, "linear-queries") and len(places) == 1:
-        return OrderedPart(questions, places[0], mechanism)
-    if has_type(mechanism, "set-response"):
-        return SetPart(questions, places, mechanism)
+    for word, part_class in PART_OF_TYPE.items():
+        if has_type(mechanism, word) and (part_class is SetPart or len(places) == 1):
+            return part_class(questions, places, mechanism)
     if isinstance(mechanism, Oracle):
         return TablePart(questions, places, mechanism)
     raise CertificateError("designs", f"a '{kind}' is not a part of a survey", "rebuild it")
 
 
-# The mechanisms of other families that parts are made of
+PART_OF_TYPE: Mapping[str, type[SurveyPart]] = {
+    "grid-mean": NumberPart,
+    "linear-queries": OrderedPart,
+    "set-response": SetPart,
+}
+"""How the reports of mechanisms of these types are read; of other frequency oracles as those of a table."""
 
 
-def piecewise_mechanism(epsilon: float, domain: Domain) -> GridMean:
-    """Return the best piecewise mechanism for a number."""
-    mechanism_class: Any = mechanism_type("discrete-piecewise")
-    result: GridMean = mechanism_class(epsilon, domain.low, domain.high)
-    return result
+# Parts by their kinds, which families offer
 
-
-@cache
-def number_mechanism(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
-    """Return the mechanism of a number: a channel that is solved for its epsilon, private at its budget."""
-    if kind == "piecewise":
-        return piecewise_mechanism(budget, domain)
-    result = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
-    if result is None:
-        raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
-    return result
-
-
-@cache
-def ordered_mechanism(size: int, epsilon: float, budget: float) -> WorkloadRelease:
-    """Return the mechanism of an ordered question: solved for its epsilon, private at its budget."""
-    result = best_prefix_channel(size, epsilon, min(epsilon, budget))
-    if result is None:
-        raise ParameterError("designs", f"no channel for {size} ordered categories at epsilon = {epsilon:g}")
-    return result
+PARTS: Mapping[str, type[SurveyPart]] = {
+    "number": NumberPart,
+    "piecewise": NumberPart,
+    "ordered": OrderedPart,
+    "table": TablePart,
+    "cells": TablePart,
+    "sets": SetPart,
+}
+"""How the reports of each kind are read."""
 
 
 @cache
-def set_mechanism(sizes: tuple[int, ...], epsilon: float, widths: tuple[int, ...]) -> SetResponse:
-    """Return the mechanism of several questions that reports a product of sets."""
-    mechanism_class: Any = mechanism_type("set-response")
-    result: SetResponse = mechanism_class.of(sizes, epsilon, ProductSet(widths), tables=())
-    return result
+def _mechanism(kind: str, form: QuestionForm, epsilon: float, promised: float) -> Any:
+    """Return the mechanism of a part, one for all that are alike; None where no channel is solved."""
+    return question_kind(kind).mechanism(form, epsilon, promised)
 
 
-@cache
-def table_mechanism(kind: str, cells: int, epsilon: float) -> Oracle:
-    """Return the mechanism of a table: k-ary response for ``cells``, else the best frequency oracle."""
-    return KaryResponse.of(cells, epsilon) if kind == "cells" else best_oracle(cells, epsilon)
+def planned_part(
+    questions: Questions,
+    kind: str,
+    places: Sequence[int],
+    epsilon: float,
+    promised: float,
+    sets: tuple[int, ...] = (),
+) -> SurveyPart | None:
+    """Return the part of a kind that is designed for epsilon and private at the promised one.
+
+    None where its channel is not solved.
+    """
+    first = questions[places[0]]
+    domain = first.domain if PARTS[kind] is NumberPart else None
+    form = QuestionForm(tuple(questions[place].size for place in places), domain, sets)
+    mechanism = _mechanism(kind, form, epsilon, promised)
+    return None if mechanism is None else PARTS[kind](questions, places, mechanism)
 
 
 def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
@@ -251,16 +230,13 @@ def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     more than the best frequency oracle; others that oracle.
     """
     question = questions[place]
+    kinds = ("number", "piecewise") if question.is_mean else ("table", "ordered")[: 1 + question.cumulative]
+    parts = (planned_part(questions, kind, [place], epsilon, epsilon) for kind in kinds)
+    known = (part for part in parts if part is not None)
     if question.is_mean:
-        domain = question.domain
-        channel = best_channel(epsilon, domain.low, domain.high)
-        return NumberPart(questions, place, channel or piecewise_mechanism(epsilon, domain))
-    table = TablePart(questions, [place], table_mechanism("table", question.size, epsilon))
-    patterns = best_prefix_channel(question.size, epsilon) if question.cumulative else None
-    if patterns is None:
-        return table
-    ordered, request = OrderedPart(questions, place, patterns), Request("question", (place,))
-    return max((table, ordered), key=lambda part: part_information(questions, request, part))
+        return next(known)
+    request = Request("question", (place,))
+    return max(known, key=lambda part: part_information(questions, request, part))
 
 
 MOST_SHOWN = 20
@@ -339,20 +315,30 @@ class SurveyOutlook:
         if any(item.goal is not None for item in self.results):
             header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
-                row += ["-" if item.goal is None else f"{item.goal:g}", _count(item)]
+                enough = "none are enough" if item.users is None else str(item.users)
+                row += ["-", "-"] if item.goal is None else [f"{item.goal:g}", enough]
         return table(header, rows)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        survey = self.survey
+        names = self.survey.questions.names
         return {
             "users": self.users,
-            "epsilon": survey.epsilon,
+            "epsilon": self.survey.epsilon,
             "designs": [
-                {"share": survey.share(number), "parts": _parts(survey, design)}
-                for number, design in enumerate(survey.designs)
+                {
+                    "share": self.survey.share(number),
+                    "parts": [
+                        {"questions": [names[place] for place in part.places], "epsilon": part.epsilon}
+                        for part in parts
+                    ],
+                }
+                for number, parts in enumerate(self.survey.split.branches)
             ],
-            "results": [_plain(item) for item in self.results],
+            "results": [
+                {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+                for item in self.results
+            ],
             "users_needed": self.users_needed,
         }
 
@@ -408,27 +394,9 @@ def users_for(alone: float, error: float) -> int | None:
 
 def design_in_words(survey: Survey, number: int) -> str:
     """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
-    parts = survey.designs[number].parts
+    parts = survey.split.branches[number]
     texts = []
     for part in parts:
         names = " with ".join(survey.questions[place].name for place in part.places)
         texts.append(names if len(parts) == 1 else f"{names} (epsilon {part.epsilon:.3g})")
     return " and ".join(texts)
-
-
-def _plain(item: Expected) -> dict[str, Any]:
-    return {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
-
-
-def _count(item: Expected) -> str:
-    if item.goal is None:
-        return "-"
-    return "none are enough" if item.users is None else str(item.users)
-
-
-def _parts(survey: Survey, design: Design) -> list[dict[str, Any]]:
-    names = survey.questions.names
-    return [
-        {"questions": [names[place] for place in part.places], "epsilon": part.epsilon}
-        for part in design.parts
-    ]

@@ -7,9 +7,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +18,18 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes
+from mechdesign.collect.combine import PIECE
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets
 from mechdesign.core.errors import ParameterError, RowError
+from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.survey.combined_estimates import Evidence, Law
-from mechdesign.families.survey.questions import Questions
-
-if TYPE_CHECKING:
-    from mechdesign.families.marginals.sets import SetResponse
-    from mechdesign.families.mean.grid import GridMean
-    from mechdesign.families.workload.patterns import ChannelValue
-    from mechdesign.families.workload.release import WorkloadRelease
+from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
+from mechdesign.families.survey.questions import Question, Questions
 
 Array = NDArray[np.float64]
 Answers = Sequence[NDArray[Any]]
@@ -45,24 +42,37 @@ WRITTEN = re.compile(r"0|[1-9][0-9]{0,17}|x[0-9a-f]*", re.ASCII)
 class SurveyPart(Sealed):
     """Some questions, and the mechanism that reports the answers to them together.
 
+    Parameters
+    ----------
+    questions : Questions
+    places : sequence of int, or int
+        The numbers of the questions, increasing.
+    mechanism : CollectingMechanism
+        Of the family that offers the kind; each kind says which fit.
+
     Attributes
     ----------
-    places : tuple of int
-        The numbers of the questions, increasing.
     sizes : tuple of int
-        How many categories each has.
+        How many categories each question has.
     """
 
     kind: ClassVar[str]
-    places: tuple[int, ...]
-    sizes: tuple[int, ...]
     mechanism: CollectingMechanism
+
+    def __init__(self, questions: Questions, places: Sequence[int] | int, mechanism: Any) -> None:
+        self.places = places_of(questions, np.atleast_1d(places).tolist())
+        self.sizes = tuple(questions[place].size for place in self.places)
+        self._require_fit(questions[self.places[0]], mechanism)
+        self.mechanism = mechanism
+
+    @abstractmethod
+    def _require_fit(self, question: Question, mechanism: Any) -> None:
+        """Refuse a mechanism that does not report the questions, of which the first one is given."""
 
     @property
     def epsilon(self) -> float:
         """Part of its user's budget that it takes."""
-        result: float = self.audit().epsilon
-        return result
+        return self.audit().epsilon
 
     def audit(self) -> PrivacyVerdict:
         """Return the exact audit of the mechanism."""
@@ -80,6 +90,20 @@ class SurveyPart(Sealed):
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         """Return reports from their texts, as the counter takes them; refuse impossible ones."""
 
+    def evidence_in(
+        self, counter: Any, places: Sequence[int], information: float
+    ) -> TableReports | OrderedReports | None:
+        """Return the information in counted reports about the table of some of its questions, or None.
+
+        Parameters
+        ----------
+        counter : Counter
+        places : sequence of int
+        information : float
+            What one report was planned to tell.
+        """
+        return None
+
     def as_json(self) -> dict[str, Any]:
         """Return questions and mechanism as plain values."""
         return {
@@ -95,138 +119,107 @@ class TablePart(SurveyPart):
     A number that is asked for its mean enters as one of two categories, low and high: it is rounded at random
     to one of them, so that the mean stays.
 
-    Parameters
-    ----------
-    questions : Questions
-    places : sequence of int
-    oracle : KaryResponse or SubsetSelection
-        For as many categories as the table has cells; the last question runs fastest.
+    The mechanism is a k-ary response or a subset selection, for as many categories as the table has cells;
+    the last question runs fastest.
     """
 
     kind: ClassVar[str] = "table"
+    mechanism: Oracle
+    oracle = FormerAttribute("mechanism")
 
-    def __init__(self, questions: Questions, places: Sequence[int], oracle: Oracle) -> None:
-        self.places = places_of(questions, places)
-        self.sizes = tuple(questions[place].size for place in self.places)
-        if not isinstance(oracle, KaryResponse) and not has_type(oracle, "subset-selection"):
-            raise ParameterError("designs", f"a {oracle.type} does not report tables of a survey")
-        if oracle.labels.size != math.prod(self.sizes):
-            raise ParameterError(
-                "designs", f"an oracle of {oracle.labels.size} categories for {math.prod(self.sizes)} cells"
-            )
-        self.mechanism = self.oracle = oracle
+    def _require_fit(self, question: Question, mechanism: Any) -> None:
+        if not isinstance(mechanism, KaryResponse) and not has_type(mechanism, "subset-selection"):
+            raise ParameterError("designs", f"a {mechanism.type} does not report tables of a survey")
+        if mechanism.labels.size != math.prod(self.sizes):
+            what = f"an oracle of {mechanism.labels.size} categories for {math.prod(self.sizes)} cells"
+            raise ParameterError("designs", what)
 
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
-        """Return a report of the cell of each user."""
         cell = np.zeros(len(answers[self.places[0]]), dtype=np.int64)
         for place, size in zip(self.places, self.sizes, strict=True):
             cell *= size
             cell += categories_of(questions, place, answers, source)
-        written = np.asarray(self.oracle.written(self.oracle.draw(cell, source)))
+        written = np.asarray(self.mechanism.written(self.mechanism.draw(cell, source)))
         texts: list[str] = written.astype(str).tolist()
         return texts
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
-        """Return reports from their texts."""
-        named = isinstance(self.oracle, KaryResponse) and self.oracle.labels.names is not None
-        return self.oracle.read(texts if named else whole_numbers(texts))
+        named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
+        return self.mechanism.read(texts if named else whole_numbers(texts))
 
-    def law(self, cells: int) -> Law:
-        """Return the moments of how many of ``cells`` of its cells a report supports."""
-        result = self.oracle.supported(cells)
-        assert result is not None
-        return result
-
-    def cells(self, places: Sequence[int]) -> int:
-        """Return the number of cells of the table over some of its questions."""
-        return math.prod(self.sizes[self.places.index(place)] for place in places)
-
-    def supports(self, counts: Codes, users: int, places: Sequence[int]) -> Codes:
-        """Return the number of cells that reports support within each cell of some questions' table."""
-        table = np.asarray(self.oracle.supports(counts, users)).reshape(self.sizes)
+    def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
+        counts, oracle = np.asarray(counter.counts), self.mechanism
+        table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)
         rest = tuple(axis for axis, place in enumerate(self.places) if place not in places)
-        summed: Codes = table.sum(axis=rest).ravel()
-        return summed
+        supports: Codes = table.sum(axis=rest).ravel()
+        size = oracle.labels.size // len(supports)
+
+        def law(cells: int) -> Law:
+            result = oracle.supported(cells * size)
+            assert result is not None
+            return result
+
+        return TableReports(counter.users, supports, law, information)
 
 
 class SetPart(SurveyPart):
     """Answers to several questions, reported as one product of sets.
 
-    Parameters
-    ----------
-    questions : Questions
-    places : sequence of int
-    response : SetResponse
-        Of a ProductSet, with an attribute for each question and no cross tables.
+    The mechanism is a set response with an attribute for each question: a product of sets, no cross tables.
     """
 
     kind: ClassVar[str] = "sets"
+    mechanism: Any
+    response = FormerAttribute("mechanism")
 
-    def __init__(self, questions: Questions, places: Sequence[int], response: SetResponse) -> None:
-        self.places = places_of(questions, places)
-        self.sizes = tuple(questions[place].size for place in self.places)
-        shape: Any = response.sets
-        if response.attributes.sizes != self.sizes or shape.kind != "product" or response.tables:
+    def _require_fit(self, question: Question, mechanism: Any) -> None:
+        shape = mechanism.sets
+        if mechanism.attributes.sizes != self.sizes or shape.kind != "product" or mechanism.tables:
             raise ParameterError("designs", "a set response for other questions", "rebuild it")
-        self.mechanism = self.response = response
-        self.widths: Sequence[int] = shape.widths
 
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
-        """Return the sets of each user."""
         codes = np.stack([categories_of(questions, place, answers, source) for place in self.places], axis=1)
-        texts: list[str] = np.asarray(as_texts(self.response.draw(codes, source))).tolist()
+        texts: list[str] = np.asarray(as_texts(self.mechanism.draw(codes, source))).tolist()
         return texts
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
-        """Return sets from their texts."""
-        return self.response.read(whole_numbers(texts))
+        sets: NDArray[Any] = self.mechanism.read(whole_numbers(texts))
+        return sets
 
-    def law(self, place: int, cells: int) -> Law:
-        """Return the moments of how many of ``cells`` categories of a question the set holds."""
-        axis = self.places.index(place)
-        share = Fraction(self.response.include, TOTAL)
-        size, width = self.sizes[axis], self.widths[axis]
-        return of_sets(share + (1 - share) * Fraction(width, size), size, width, cells)
-
-    def supports(self, counts: Codes, place: int) -> Codes:
-        """Return the number of sets that contain each category of a question."""
-        held: Codes = counts[self.response.layout.places[(self.places.index(place),)]]
-        return held
+    def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
+        axis = self.places.index(places[0])
+        supports: Codes = np.asarray(counter.counts)[self.mechanism.layout.places[(axis,)]]
+        size, width = self.sizes[axis], self.mechanism.sets.widths[axis]
+        share = Fraction(self.mechanism.include, TOTAL)
+        own = share + (1 - share) * Fraction(width, size)
+        return TableReports(
+            counter.users, supports, lambda cells: of_sets(own, size, width, cells), information
+        )
 
 
 class NumberPart(SurveyPart):
-    """A number, reported for its mean.
-
-    Parameters
-    ----------
-    questions : Questions
-    place : int
-    mechanism : GridMean
-        With the range of the question.
-    """
+    """A number, reported for its mean by a mechanism of inputs on a grid, with the range of the question."""
 
     kind: ClassVar[str] = "number"
+    mechanism: Any
+    mean = FormerAttribute("mechanism")
 
-    def __init__(self, questions: Questions, place: int, mechanism: GridMean) -> None:
-        self.places = places_of(questions, [place])
-        question = questions[place]
+    def _require_fit(self, question: Question, mechanism: Any) -> None:
         if not question.is_mean:
             raise ParameterError("designs", f"question '{question.name}' is not asked for its mean")
         if mechanism.domain != question.domain:
             raise ParameterError("designs", f"a range other than that of question '{question.name}'")
-        self.sizes = (question.size,)
-        self.mechanism = self.mean = mechanism
 
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
-        """Return a report of the number of each user."""
         unit = answers[self.places[0]]
-        piece = 1 << 16
-        parts = [self.mean.draw(unit[start : start + piece], source) for start in range(0, len(unit), piece)]
-        return np.concatenate(parts).astype(str).tolist() if parts else []
+        pieces = [
+            self.mechanism.draw(unit[start : start + PIECE], source) for start in range(0, len(unit), PIECE)
+        ]
+        return np.concatenate(pieces).astype(str).tolist() if pieces else []
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
-        """Return reports from their texts."""
-        return self.mean.tally().check(whole_numbers(texts))
+        reports: NDArray[Any] = self.mechanism.tally().check(whole_numbers(texts))
+        return reports
 
 
 def has_type(mechanism: object, word: str) -> bool:
@@ -251,8 +244,7 @@ def categories_of(questions: Questions, place: int, answers: Answers, source: Bi
         return answers[place]
     unit = answers[place]
     threshold = np.minimum(unit * float(TOTAL), float(TOTAL)).astype(np.int64)
-    rounded: Codes = (source.integers(len(unit)) < threshold).astype(np.int64)
-    return rounded
+    return (source.integers(len(unit)) < threshold).astype(np.int64)
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
@@ -298,28 +290,23 @@ Cells = NDArray[np.bool_]
 class OrderedPart(SurveyPart):
     """An ordered question, reported by the channel of patterns that is best for its cumulative shares.
 
-    Parameters
-    ----------
-    questions : Questions
-    place : int
-    mechanism : WorkloadRelease
-        For the workload ``prefix`` of as many types as the question has categories.
+    The mechanism answers the workload ``prefix`` of as many types as the question has categories.
 
     Examples
     --------
-    >>> from mechdesign.families.survey.questions import Question
-    >>> from mechdesign.families.workload.prefix import best_prefix_channel
+    >>> from mechdesign.collect.combine import QuestionForm, question_kind
     >>> questions = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
-    >>> part = OrderedPart(questions, 0, best_prefix_channel(3, 1.0))
+    >>> part = OrderedPart(questions, 0, question_kind("ordered").mechanism(QuestionForm((3,)), 1.0, 1.0))
     >>> part.audit().holds, round(part.noise(True, np.full(3, 1 / 3)), 3)
     (True, 2.907)
     """
 
     kind: ClassVar[str] = "ordered"
+    mechanism: Any
+    release = FormerAttribute("mechanism")
 
-    def __init__(self, questions: Questions, place: int, mechanism: WorkloadRelease) -> None:
-        self.places = places_of(questions, [place])
-        question, queries = questions[place], mechanism.workload
+    def _require_fit(self, question: Question, mechanism: Any) -> None:
+        queries = mechanism.workload
         if not question.is_ordered:
             raise ParameterError("designs", f"question '{question.name}' has no order")
         named = (
@@ -327,17 +314,14 @@ class OrderedPart(SurveyPart):
         )
         if not named or queries.size != question.size or not hasattr(mechanism.value, "channel"):
             raise ParameterError("designs", f"queries other than those of question '{question.name}'")
-        self.sizes = (question.size,)
-        self.mechanism = self.release = mechanism
 
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
-        """Return the number of a pattern for the answer of each user."""
-        texts: list[str] = self.release.draw(answers[self.places[0]], source).astype(str).tolist()
+        texts: list[str] = self.mechanism.draw(answers[self.places[0]], source).astype(str).tolist()
         return texts
 
     def read(self, texts: NDArray[np.str_]) -> Codes:
-        """Return reports from their texts."""
-        return self.release.read(whole_numbers(texts))
+        codes: Codes = self.mechanism.read(whole_numbers(texts))
+        return codes
 
     def noise(self, cumulative: bool, shares: Array) -> float:
         """Return the variance of one report, summed over the cumulative shares or over the categories.
@@ -351,39 +335,54 @@ class OrderedPart(SurveyPart):
         return float(shares @ (self._cumulative if cumulative else self._single))
 
     @property
-    def channel(self) -> ChannelValue:
+    def channel(self) -> Any:
         """The channel in floating point, with its best estimator."""
-        result: Any = self.release.value  # checked at the start
-        return result  # type: ignore[no-any-return]
+        return self.mechanism.value
 
     @cached_property
     def _cumulative(self) -> Array:
-        return np.asarray(self.channel.query_errors(np.tri(self.sizes[0] - 1, self.sizes[0])).sum(axis=1))
+        return self._errors(np.tri(self.sizes[0] - 1, self.sizes[0]))
 
     @cached_property
     def _single(self) -> Array:
-        return np.asarray(self.channel.query_errors(np.eye(self.sizes[0])).sum(axis=1))
+        return self._errors(np.eye(self.sizes[0]))
 
-    def evidence(self, counts: Codes, cells: Cells, information: float) -> Evidence:
-        """Return the information about the shares of several sets of categories in the reports.
+    def _errors(self, queries: Array) -> Array:
+        """Return the variance of a report of each category, summed over the answers to queries."""
+        return np.asarray(self.channel.query_errors(queries).sum(axis=1))
 
-        The moments of a score depend on the category; those of users in a set, and of the others, are
-        averages at the estimated shares.
+    def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> OrderedReports:
+        return OrderedReports(self.channel, np.asarray(counter.counts), information)
 
-        Parameters
-        ----------
-        counts : (reports,) int array
-        cells : (n, k) array of bool
-        information : float
-            What one report was planned to tell.
-        """
-        users, value = int(counts.sum()), self.channel
-        shares = value.shares_from(counts)
+
+@dataclass(frozen=True, eq=False)
+class OrderedReports:
+    """Information about its question in the reports of an ordered part.
+
+    The moments of a score depend on the category; those of users in a set, and of the others, are averages at
+    the estimated shares.
+    """
+
+    channel: Any
+    counts: Codes
+    information: float
+
+    def each(self) -> Evidence:
+        """Return the evidence of the share of each category."""
+        return self._of(np.eye(self.channel.channel.shape[1], dtype=bool))
+
+    def sums(self, count: int) -> Evidence:
+        """Return the evidence of the cumulative shares of the first ``count`` categories."""
+        return self._of(np.tri(count, self.channel.channel.shape[1], dtype=bool))
+
+    def _of(self, cells: Cells) -> Evidence:
+        users, value = int(self.counts.sum()), self.channel
+        shares = value.shares_from(self.counts)
         scores = cells.astype(np.float64) @ value.solver
         moments = [scores**power @ value.channel for power in (2, 3, 4)]
         likely = (project_to_simplex(shares) * users + 1.0) / (users + len(shares))
         own, other = (_averaged(moments, side * likely) for side in (cells, ~cells))
-        return Evidence(users, cells @ shares, own, other, np.zeros(len(cells)), information)
+        return Evidence(users, cells @ shares, own, other, np.zeros(len(cells)), self.information)
 
 
 def _averaged(moments: Sequence[Array], weights: Array) -> Array:

@@ -52,20 +52,11 @@ def absent_in(column: NDArray[Any], labels: Sequence[str] = ()) -> NDArray[np.bo
     if column.dtype.kind in "iub":
         return np.zeros(len(column), dtype=bool)
     if column.dtype.kind == "f":
-        missing: NDArray[np.bool_] = np.isnan(column)
-        return missing
+        return np.asarray(np.isnan(column))
     if column.dtype.kind == "U":
         return np.isin(column, words)
     listed = column.tolist()
     return np.array([item is None or item != item or item in words for item in listed], dtype=bool)
-
-
-def domain_of(where: str, low: Any, high: Any) -> Domain:
-    """Return the range of a question; its errors say which question."""
-    try:
-        return Domain(low, high)
-    except ParameterError as error:
-        raise error.within(where) from None
 
 
 def labels_of(where: str, value: Any, skip: bool) -> tuple[str, ...]:
@@ -89,22 +80,21 @@ def range_of(
     """Return the range of a number and the edges of its bins."""
     if low is None or high is None:
         raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
-    domain = domain_of(where, low, high)
+    try:
+        domain = Domain(low, high)
+    except ParameterError as error:
+        raise error.within(where) from None
     edges = tuple(number(f"{where}: bins", edge) for edge in bins)
     if edges:
         if any(first >= second for first, second in pairwise(edges)) or len(edges) < 3:
             raise ParameterError(f"{where}: bins", "do not increase, or are fewer than 3 edges", "sort")
-        ends = edges[0], edges[-1]
-        if ends != (domain.low, domain.high):
-            raise ParameterError(
-                f"{where}: bins",
-                "go from {} to {}, not from {} to {}".format(*edge_texts((*ends, domain.low, domain.high))),
-                "let them start and end with the range",
-            )
+        ends = edges[0], edges[-1], domain.low, domain.high
+        if ends[:2] != ends[2:]:
+            what = "go from {} to {}, not from {} to {}".format(*edge_texts(ends))
+            raise ParameterError(f"{where}: bins", what, "let them start and end with the range")
     if skip and not edges:
-        raise ParameterError(
-            f"{where}: skip", "a mean has no category for those who skip", "give bins, or do not allow it"
-        )
+        remedy = "give bins, or do not allow it"
+        raise ParameterError(f"{where}: skip", "a mean has no category for those who skip", remedy)
     return domain, edges
 
 
@@ -123,9 +113,8 @@ def require_cumulative(where: str, cumulative: Any, ordered: bool, planned: bool
     if cumulative and not ordered:
         raise ParameterError(f"{where}: cumulative", "its answers have no order", 'set kind = "ordered"')
     if cumulative and planned:
-        raise ParameterError(
-            f"{where}: cumulative", "is planned at even answers only", "omit frequencies, or cumulative"
-        )
+        remedy = "omit frequencies, or cumulative"
+        raise ParameterError(f"{where}: cumulative", "is planned at even answers only", remedy)
 
 
 Array = NDArray[np.float64]
@@ -211,9 +200,8 @@ class Question(_Asked):
             raise ParameterError(f"{where}: skip", "expected true or false")
         if kind == "number":
             if labels:
-                raise ParameterError(
-                    f"{where}: labels", "a number has none", "give range, and optionally bins"
-                )
+                remedy = "give range, and optionally bins"
+                raise ParameterError(f"{where}: labels", "a number has none", remedy)
             domain, bins = range_of(where, low, high, bins, skip)
             width = domain.width / 12.0**0.5 if spread is None else spread
             spread = in_range(f"{where}: spread", width, 0.0, domain.half, low_open=True)
@@ -237,9 +225,8 @@ class Question(_Asked):
         shares = self.frequencies
         if len(shares) != self.size:
             listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
-            raise ParameterError(
-                where, f"{counted(len(shares), 'share')} for {self.size} categories", f"order: {listed}"
-            )
+            what = f"{counted(len(shares), 'share')} for {self.size} categories"
+            raise ParameterError(where, what, f"order: {listed}")
         if abs(fsum(shares) - 1.0) > 1e-6:
             raise ParameterError(where, f"add up to {fsum(shares):g}", "give shares that add up to 1")
         if max(shares) == 1.0:
@@ -350,21 +337,15 @@ class Question(_Asked):
                 result["bins"] = list(self.bins)
         else:
             result["labels"] = list(self.labels)
-        if self.skip:
-            result["skip"] = True
-        if self.frequencies:
-            result["frequencies"] = list(self.frequencies)
-        if self.cumulative:
-            result["cumulative"] = True
-        return result
+        more = {"skip": self.skip, "frequencies": list(self.frequencies), "cumulative": self.cumulative}
+        return result | {key: value for key, value in more.items() if value}
 
     @classmethod
     def from_json(cls, document: Any, extra: Sequence[str] = ()) -> Question:
         """Return the question that :meth:`as_json`, or a model, describes, whatever it says at extra keys."""
         if not isinstance(document, Mapping):
-            raise ParameterError(
-                "questions", f"expected a table, got {text_of(document)}", "give [[parameters.questions]]"
-            )
+            what = f"expected a table, got {text_of(document)}"
+            raise ParameterError("questions", what, "give [[parameters.questions]]")
         name = document.get("name")
         where = f"question {text_of(name)}" if name else "questions"
         require_keys(where, document, (*KEYS, *extra))
@@ -403,12 +384,10 @@ class Questions(Sealed):
     def __init__(self, questions: Sequence[Question]) -> None:
         self.all = tuple(questions)
         if not 1 <= len(self.all) <= MOST_QUESTIONS:
-            raise ParameterError(
-                "questions", f"{len(self.all)} of them", f"give at least one, at most {MOST_QUESTIONS}"
-            )
-        names = self.names
-        for name in names:
-            if names.count(name) > 1:
+            remedy = f"give at least one, at most {MOST_QUESTIONS}"
+            raise ParameterError("questions", f"{len(self.all)} of them", remedy)
+        for name in self.names:
+            if self.names.count(name) > 1:
                 raise ParameterError("questions", f"two are named '{name}'", "names must differ")
 
     @property
@@ -443,10 +422,8 @@ class Questions(Sealed):
         clip : bool
             Whether numbers outside their range are moved to its nearest end.
         """
-        result = [
-            question.encode(column, clip)
-            for question, column in zip(self.all, self._columns(data), strict=True)
-        ]
+        pairs = zip(self.all, self._columns(data), strict=True)
+        result = [question.encode(column, clip) for question, column in pairs]
         if len({len(column) for column in result}) > 1:
             raise DataError("data", "columns of unequal length", "give one answer a user and question")
         return result
@@ -466,9 +443,8 @@ class Questions(Sealed):
             rows.append([None if mask_of(entry) is not None else entry for entry in answers])
         for place, row in enumerate(rows):
             if len(row) != len(self):
-                raise RowError(
-                    "data", place, f"has {counted(len(row), 'answer')} to {counted(len(self), 'question')}"
-                )
+                what = f"has {counted(len(row), 'answer')} to {counted(len(self), 'question')}"
+                raise RowError("data", place, what)
         return [np.array([row[place] for row in rows], dtype=object) for place in range(len(self))]
 
     def as_json(self) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ from mechdesign.core.text import counted, range_text
 from mechdesign.data.identifiers import identifier_or, identifiers
 from mechdesign.data.intake import let_lack
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BitSource, Rng, bit_source
+from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
 
@@ -128,9 +128,8 @@ class RememberedReports:
         names = identifiers(users)
         for user in names:
             if user not in self._names:
-                raise UnknownNameError(
-                    "users", f"no report of {text_of(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
-                )
+                remedy = suggestion(user, self.users) or NOT_DRAWN_YET
+                raise UnknownNameError("users", f"no report of {text_of(user)}", remedy)
         return np.array([self._reports[self._names[user]] for user in names], dtype=str)
 
     def ask(
@@ -159,9 +158,8 @@ class RememberedReports:
     def reports_for(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return a report of each user for encoded answers."""
         if len(users) != len(answers[0]):
-            raise DataError(
-                "users", f"{len(users)} for {counted(len(answers[0]), 'row')} of answers", "give one per row"
-            )
+            what = f"{len(users)} for {counted(len(answers[0]), 'row')} of answers"
+            raise DataError("users", what, "give one per row")
         if self.path is None:
             self._draw(users, answers, source)
         else:
@@ -220,9 +218,8 @@ class RememberedReports:
         there = _read(self.survey, path)
         for name, user in _by_identifier(there).items():
             if name in self._names and self._reports[self._names[name]] != there[user]:
-                raise DataError(
-                    path, f"holds another report of user {text_of(user)}", "load it before you ask"
-                )
+                what = f"holds another report of user {text_of(user)}"
+                raise DataError(path, what, "load it before you ask")
         self._reports = there | {user: self._reports[user] for user in self._reports if user not in there}
         self._names = _by_identifier(self._reports)
 
@@ -230,9 +227,8 @@ class RememberedReports:
         document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._reports}
         text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
         if len(text.encode()) >= LARGEST_FILE:
-            raise ModelFileError(
-                path, f"would take more than {LARGEST_FILE >> 20} MiB", "keep fewer in a file"
-            )
+            limit = LARGEST_FILE >> 20
+            raise ModelFileError(path, f"would take more than {limit} MiB", "keep fewer in a file")
         with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
 
@@ -277,10 +273,8 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember`` and ``estimate``."""
     takes = people(mechanism.questions.names, "an answer")
     key = Column("user", "identifier of the user, see --key", any_name=True)
-    gives = Column(
-        marked(REPORT, mechanism.survey_digest),
-        "a string: the number of the design, ':', its reports between '|'",
-    )
+    content = "a string: the number of the design, ':', its reports between '|'"
+    gives = Column(marked(REPORT, mechanism.survey_digest), content)
     run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
     one_each = "one private report for each row, of a design drawn at random"
     again = "the same, drawn once: a user who is asked again sends the kept report"
@@ -293,7 +287,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
 
 
 def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-    bits = bit_source(mechanism.seeded(settings["seed"]))
+    bits = mechanism.source(settings["seed"])
     name = marked(REPORT, mechanism.survey_digest)
     for _, answers in _answers(mechanism, sources, settings):
         yield {name: mechanism.draw(answers, bits)}
@@ -303,7 +297,7 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
     """Yield the reports that are kept, and keep those that are drawn before anything is yielded."""
     (source,) = sources
     state, key = _kept_where(mechanism, source, settings)
-    bits = bit_source(mechanism.seeded(settings["seed"], PURPOSE))
+    bits = mechanism.source(settings["seed"], PURPOSE)
     users: list[str] = []
     seen: set[str] = set()
     blocks: list[Answers] = []
@@ -312,12 +306,12 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
             users += identifiers(np.asarray(block[key]).tolist(), seen)
         blocks.append(answers)
     joined = [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
-    memory = (
-        RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)
-    )
-    before = len(memory)
-    if memory.path is None:
+    memory = RememberedReports(mechanism)
+    if os.path.exists(state):
+        memory = RememberedReports.load(mechanism, state)
+    else:
         memory.save(state)
+    before = len(memory)
     reports = memory.reports_for(users, joined, bits)
     settings.count("report(s) drawn before, sent again", len(users) - (len(memory) - before))
     for start in range(0, len(reports), ROWS):
@@ -332,9 +326,8 @@ def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[
     if not key:
         raise ParameterError(named_option("key"), "is missing", "name the column that identifies users")
     if key in mechanism.questions.names:
-        raise ParameterError(
-            named_option("key"), f"'{key}' is a question", "name a column that identifies users"
-        )
+        remedy = "name a column that identifies users"
+        raise ParameterError(named_option("key"), f"'{key}' is a question", remedy)
     if str(state).lower().endswith((".csv", ".parquet", ".pq")):
         raise ParameterError(named_option("state"), f"{state} is named like a table", "give it another name")
     require_data(source, [key])

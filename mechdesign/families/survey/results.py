@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,11 @@ class Request:
         return f"{questions[self.number].name} by {questions[self.group].name}"
 
     @property
+    def subject(self) -> int:
+        """The number whose means are wanted, else the first question."""
+        return self.places[0] if self.number is None else self.number
+
+    @property
     def group(self) -> int:
         """The question that makes the groups of group means."""
         (result,) = (place for place in self.places if place != self.number)
@@ -99,11 +104,8 @@ def table_request(questions: Questions, value: Any, where: str = "tables") -> Re
         raise ParameterError(where, f"a question appears twice in {list(value)}", "name it once")
     means = [questions[place].name for place in places if questions[place].is_mean]
     if means:
-        raise ParameterError(
-            where,
-            f"'{means[0]}' is a number without bins",
-            "give the question bins, or ask for group_means",
-        )
+        remedy = "give the question bins, or ask for group_means"
+        raise ParameterError(where, f"'{means[0]}' is a number without bins", remedy)
     result = Request("table", tuple(places))
     _require_cells(questions, result, where)
     return result
@@ -146,15 +148,10 @@ def requests_of(questions: Questions, document: Sequence[Any]) -> tuple[Request,
 
 
 def _require_cells(questions: Questions, request: Request, where: str) -> None:
-    cells = 1
-    for size in request.shape(questions):
-        cells *= size
+    cells = prod(request.shape(questions))
     if cells > MOST_CELLS:
-        raise ParameterError(
-            where,
-            f"the table {request.name(questions)} has {cells} cells, more than {MOST_CELLS}",
-            "omit a question, or merge answers",
-        )
+        what = f"the table {request.name(questions)} has {cells} cells, more than {MOST_CELLS}"
+        raise ParameterError(where, what, "omit a question, or merge answers")
 
 
 MARGIN = 0.44
@@ -187,13 +184,8 @@ def _questions_figure(survey: Survey) -> Figure:
             named.add(kind)
             marks += _boxes(places, bottom, top - GAP * (top - bottom), kind, label)
         top = bottom
-    panel = Panel(
-        "question",
-        "users (%)",
-        marks,
-        x_names=axis_names(survey.questions.names),
-        y_limits=(0.0, 100.0),
-    )
+    names = axis_names(survey.questions.names)
+    panel = Panel("question", "users (%)", marks, x_names=names, y_limits=(0.0, 100.0))
     caption = (
         "A band is what some of the users report, as high as their share. A box, or boxes that a line "
         "connects, are one report of all its questions; other questions are not reported."
@@ -216,8 +208,8 @@ def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: s
 def shares_of(survey: Survey) -> list[tuple[Bands, float]]:
     """Return the questions that are reported together, with their shares; the largest first."""
     shares: dict[Bands, float] = {}
-    for number, design in enumerate(survey.designs):
-        reports = tuple(sorted(part.places for part in design.parts))
+    for number, parts in enumerate(survey.split.branches):
+        reports = tuple(sorted(part.places for part in parts))
         shares[reports] = shares.get(reports, 0.0) + survey.share(number)
     return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
 
@@ -230,11 +222,9 @@ def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
     >>> list(_runs([0, 1, 3]))
     [(0, 1), (3, 3)]
     """
-    start = 0
-    for end in range(1, len(places) + 1):
-        if end == len(places) or places[end] != places[end - 1] + 1:
-            yield places[start], places[end - 1]
-            start = end
+    for _, pairs in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
+        run = [place for _, place in pairs]
+        yield run[0], run[-1]
 
 
 def _errors(survey: Survey) -> Figure:
@@ -244,20 +234,15 @@ def _errors(survey: Survey) -> Figure:
     shares: dict[str, float] = {}
     means: dict[str, float] = {}
     for (name, error), request in zip(errors.items(), survey.requests, strict=True):
-        is_mean = request.number is not None or survey.questions[request.places[0]].is_mean
         if np.isfinite(error):
-            (means if is_mean else shares)[name] = error
+            (means if survey.questions[request.subject].is_mean else shares)[name] = error
     panels = []
-    for errors_of, factor, unit in (
-        (shares, 100.0, "percentage points"),
-        (means, 1.0, "units of the number"),
-    ):
+    for errors_of, factor, unit in (shares, 100.0, "percentage points"), (means, 1.0, "units of the number"):
         if errors_of:
             chosen = dict(sorted(errors_of.items(), key=lambda item: -item[1])[:MOST_NAMES])
             bars = Bars(x=np.arange(len(chosen)), y=[factor * error for error in chosen.values()])
-            panels.append(
-                Panel("result", f"standard error ({unit})", [bars], x_names=axis_names(list(chosen)))
-            )
+            names = axis_names(list(chosen))
+            panels.append(Panel("result", f"standard error ({unit})", [bars], x_names=names))
     caption = (
         "Of shares it is the root mean square over the categories. Errors fall with the square root of "
         "the number of users."

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -22,16 +21,16 @@ from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,
     Evidence,
-    Law,
     MixedLimits,
     ScaledLimits,
+    TableReports,
     Unknown,
     evidence,
     group_means,
 )
-from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
 from mechdesign.families.survey.questions import Question
-from mechdesign.families.survey.results import Axes, Quantiles, Request, SurveyResult, SurveyResults
+from mechdesign.families.survey.results import Quantiles, Request, SurveyResult, SurveyResults
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey
@@ -40,53 +39,6 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 QUARTERS = (0.25, 0.5, 0.75)
-
-
-@dataclass(frozen=True)
-class TableReports:
-    """Information about a table in the reports of one part.
-
-    Attributes
-    ----------
-    users : int
-    supports : (n,) int array
-        How much the reports support each cell of the table.
-    law : callable
-        From a number of these cells to the moments of how much one report supports them.
-    information : float
-    """
-
-    users: int
-    supports: Codes
-    law: Callable[[int], Law]
-    information: float
-
-    def each(self) -> Evidence:
-        """Return the evidence of the share of each cell."""
-        return evidence(self.supports, self.users, [self.law(1)], self.information)
-
-    def sums(self, count: int) -> Evidence:
-        """Return the evidence of the cumulative shares of the first ``count`` cells."""
-        laws = [self.law(step) for step in range(1, count + 1)]
-        return evidence(np.cumsum(self.supports)[:count], self.users, laws, self.information)
-
-
-@dataclass(frozen=True)
-class OrderedReports:
-    """Information about its question in the reports of an ordered part."""
-
-    part: OrderedPart
-    counts: Codes
-    information: float
-
-    def each(self) -> Evidence:
-        """Return the evidence of the share of each category."""
-        return self.part.evidence(self.counts, np.eye(self.part.sizes[0], dtype=bool), self.information)
-
-    def sums(self, count: int) -> Evidence:
-        """Return the evidence of the cumulative shares of the first ``count`` categories."""
-        rows = np.tri(count, self.part.sizes[0], dtype=bool)
-        return self.part.evidence(self.counts, rows, self.information)
 
 
 def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
@@ -105,19 +57,22 @@ def _result(survey: Survey, counts: SurveyCounts, request: Request, population: 
         ends = (question.domain.low, question.domain.high)
         return SurveyResult(name, request, replace(_mean(survey, counts, request, population), possible=ends))
     sample = None if population else counts.users
-    evidence_sources: list[TableReports | OrderedReports] = [
-        *table_reports(survey, counts, request),
-        *_ordered_reports(survey, counts, request),
-    ]
-    names = _cell_names(survey, request)
+    evidence_sources = table_reports(survey, counts, request)
+    axes = tuple((item.name, item.categories) for item in map(survey.questions.__getitem__, request.places))
+    names = tuple(", ".join(labels) for labels in product(*(labels for _, labels in axes)))
     if not evidence_sources:
-        return SurveyResult(name, request, _unknown_shares(names, population))
+        even, half = np.full(len(names), 1.0 / len(names)), np.full(len(names), 0.5)
+        unknown = FrequencyEstimate(
+            even, half, 0, names, population, None, Unknown(even, 0.0, 1.0), (NOBODY,)
+        )
+        return SurveyResult(name, request, unknown)
     cells = _shares([item.each() for item in evidence_sources], names, sample)
     if len(request.places) > 1:
-        return SurveyResult(name, request, cells, axes=_axes(survey, request))
+        return SurveyResult(name, request, cells, axes=axes)
     if not question.is_ordered:
         return SurveyResult(name, request, cells)
-    ordered = _cumulative(evidence_sources, question, sample)
+    count = question.size - 1  # up to each category but the last one, or the last one before "no answer"
+    ordered = _shares([item.sums(count) for item in evidence_sources], question.categories[:count], sample)
     quartiles = None if question.skip else quantiles(ordered, question.categories[-1])
     return SurveyResult(name, request, cells, ordered, quartiles)
 
@@ -126,41 +81,19 @@ def _informative_parts(
     survey: Survey, counts: SurveyCounts, request: Request
 ) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
-    for design, counters in zip(survey.designs, counts.counters, strict=True):
-        for part, counter in zip(design.parts, counters, strict=True):
+    for parts, counters in zip(survey.split.branches, counts.counters, strict=True):
+        for part, counter in zip(parts, counters, strict=True):
             information = survey.part_information(request, part)
             if information > 0.0 and counter.users > 0:
                 yield part, counter, information
 
 
-def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[TableReports]:
+def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[Any]:
     """Return the information about the table of some questions in the reports of all designs."""
-    result = []
-    for part, counter, information in _informative_parts(survey, counts, request):
-        if isinstance(part, TablePart):
-            supports = part.supports(np.asarray(counter.counts), counter.users, request.places)
-            result.append(TableReports(counter.users, supports, _law(part, len(supports)), information))
-        elif isinstance(part, SetPart):
-            supports = part.supports(np.asarray(counter.counts), request.places[0])
-            result.append(
-                TableReports(counter.users, supports, partial(part.law, request.places[0]), information)
-            )
-    return result
-
-
-def _ordered_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[OrderedReports]:
-    """Return the counts of the ordered parts that are about a question."""
-    return [
-        OrderedReports(part, np.asarray(counter.counts), information)
-        for part, counter, information in _informative_parts(survey, counts, request)
-        if isinstance(part, OrderedPart)
-    ]
-
-
-def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
-    """Return the distributions for numbers of cells of a table; each cell is several cells of the part's."""
-    size = part.oracle.labels.size // cells
-    return lambda number: part.law(number * size)
+    parts = _informative_parts(survey, counts, request)
+    sources = (part.evidence_in(counter, request.places, information) for part, counter, information in parts)
+    informative = [source for source in sources if source is not None]
+    return sorted(informative, key=lambda source: isinstance(source, OrderedReports))
 
 
 # Shares
@@ -172,30 +105,6 @@ def _shares(parts: Sequence[Evidence], names: tuple[str, ...], sample: int | Non
     reports = sum(part.users for part in parts)
     notes = few_users(reports) + implausible(names, value, errors, 0.0, 1.0)
     return FrequencyEstimate(value, errors, reports, names, sample is None, None, limits, notes)
-
-
-def _axes(survey: Survey, request: Request) -> Axes:
-    listed = (survey.questions[place] for place in request.places)
-    return tuple((question.name, question.categories) for question in listed)
-
-
-def _cell_names(survey: Survey, request: Request) -> tuple[str, ...]:
-    lists = [survey.questions[place].categories for place in request.places]
-    return tuple(", ".join(labels) for labels in product(*lists))
-
-
-def _unknown_shares(names: tuple[str, ...], population: bool) -> FrequencyEstimate:
-    even = np.full(len(names), 1.0 / len(names))
-    limits = Unknown(even, 0.0, 1.0)
-    return FrequencyEstimate(even, np.full(len(names), 0.5), 0, names, population, None, limits, (NOBODY,))
-
-
-def _cumulative(
-    reports: Sequence[TableReports | OrderedReports], question: Question, value: int | None
-) -> FrequencyEstimate:
-    """Return the shares up to each category but the last one, or the last one before ``no answer``."""
-    count = question.size - 1
-    return _shares([item.sums(count) for item in reports], question.categories[:count], value)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
@@ -232,15 +141,7 @@ def _mean(survey: Survey, counts: SurveyCounts, request: Request, population: bo
         middle, limits = domain.middle, Unknown(np.array(domain.middle), domain.low, domain.high)
         return MeanEstimate(middle, domain.half, 0, population, limits, (NOBODY,))
     if len(own) == 1 and not bits:
-        estimate = own[0][0]
-        return MeanEstimate(
-            estimate.value,
-            estimate.standard_error,
-            estimate.users,
-            population,
-            estimate.limits,
-            estimate.notes,
-        )
+        return replace(own[0][0], population=population)
     if not own:
         shared = CombinedLimits(bits)
         value, error = domain.low + domain.width * shared.value[0], domain.width * shared.standard_error()[0]
@@ -296,9 +197,7 @@ class SurveyCounts(Server["Survey"]):
 
     def __init__(self, mechanism: Survey) -> None:
         super().__init__(mechanism)
-        self.counters: list[list[Counter]] = [
-            [part.aggregator() for part in design.parts] for design in mechanism.designs
-        ]
+        self.counters: list[list[Counter]] = mechanism.split.counters()
 
     @property
     def reports(self) -> list[int]:
@@ -318,10 +217,12 @@ class SurveyCounts(Server["Survey"]):
             rows = np.flatnonzero(designs == number)
             if not len(rows):
                 continue
-            columns = self._split(payloads, rows, len(counters))
-            for part, counter, column in zip(
-                self.mechanism.designs[number].parts, counters, columns, strict=True
-            ):
+            parts, fields = self.mechanism.split.branches[number], [payloads[row].split("|") for row in rows]
+            for row, texts in zip(rows.tolist(), fields, strict=True):
+                if len(texts) != len(parts):
+                    what = f"has {counted(len(texts), 'part')}, its design {len(parts)}"
+                    raise RowError("reports", row, what, REMEDY)
+            for part, counter, column in zip(parts, counters, zip(*fields, strict=True), strict=True):
                 try:
                     counter.update(part.read(np.array(column)))
                 except RowError as error:
@@ -333,28 +234,14 @@ class SurveyCounts(Server["Survey"]):
         listed = np.asarray(reports)
         if listed.ndim != 1 or (len(listed) and not isinstance(listed.tolist()[0], str)):
             raise DataError("reports", "expected one text a user, as randomize returns them", REMEDY)
-        heads, payloads = [], []
-        for text in listed.tolist():
-            head, _, payload = text.partition(":") if isinstance(text, str) else ("", "", "")
-            heads.append(head)
-            payloads.append(payload)
+        pairs = [text.partition(":") if isinstance(text, str) else ("", "", "") for text in listed.tolist()]
         known = {str(number): number for number in range(self.mechanism.count)}
-        designs = np.array([known.get(head, -1) for head in heads], dtype=np.int64)
+        designs = np.array([known.get(head, -1) for head, _, _ in pairs], dtype=np.int64)
         if (designs < 0).any():
             row = int(np.argmax(designs < 0))
             what = f"'{str(listed[row])[:40]}' names no design of this survey"
             raise RowError("reports", row, what, REMEDY)
-        return designs, payloads
-
-    @staticmethod
-    def _split(payloads: list[str], rows: NDArray[np.int64], count: int) -> list[list[str]]:
-        """Return the texts of each part; refuse a row that has more or fewer of them."""
-        fields = [payloads[row].split("|") for row in rows.tolist()]
-        for row, texts in zip(rows.tolist(), fields, strict=True):
-            if len(texts) != count:
-                what = f"has {counted(len(texts), 'part')}, its design {count}"
-                raise RowError("reports", row, what, REMEDY)
-        return [[texts[place] for texts in fields] for place in range(count)]
+        return designs, [payload for _, _, payload in pairs]
 
     def _merge(self, other: Self) -> None:
         for own, added in zip(self.counters, other.counters, strict=True):
@@ -371,17 +258,18 @@ class SurveyCounts(Server["Survey"]):
 
     def _read(self, document: Mapping[str, Any]) -> None:
         designs: Any = document.get("designs")
+        damaged = DataError("aggregator", "the counts are damaged", "count the reports again")
         shape = [len(counters) for counters in self.counters]
-        lengths = [len(item) if isinstance(item, list) else -1 for item in designs or ()]
-        if lengths != shape:
-            raise DataError("aggregator", "the counts are damaged", "count the reports again")
+        if [len(item) if isinstance(item, list) else -1 for item in designs or ()] != shape:
+            raise damaged
         read: list[list[Counter]] = []
-        for design, counters, items in zip(self.mechanism.designs, self.counters, designs, strict=True):
-            restored: list[Counter] = []
-            for part, counter, item in zip(design.parts, counters, items, strict=True):
-                kind: Any = type(counter)
-                restored.append(kind.from_json(part.mechanism, item))
+        for parts, counters, items in zip(self.mechanism.split.branches, self.counters, designs, strict=True):
+            kinds: Any = map(type, counters)
+            restored = [
+                kind.from_json(part.mechanism, item)
+                for kind, part, item in zip(kinds, parts, items, strict=True)
+            ]
             if len({counter.users for counter in restored}) > 1:
-                raise DataError("aggregator", "the counts are damaged", "count the reports again")
+                raise damaged
             read.append(restored)
         self.counters = read

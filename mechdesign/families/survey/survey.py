@@ -12,17 +12,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import composed, weakest
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Answer, Recipe, Steps, rng_alone, row_hex
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
+from mechdesign.collect.client import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.combine import Split
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -37,12 +36,12 @@ from mechdesign.core.validation import (
     privacy_epsilon,
     user_count,
 )
-from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, frozen_value
+from mechdesign.core.values import USERS, Forecast, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
 from mechdesign.exact.exponential import float_up
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
+from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
@@ -57,9 +56,6 @@ from mechdesign.families.survey.results import (
 )
 from mechdesign.families.survey.server import SurveyCounts
 from mechdesign.show.figure import Figure
-
-if TYPE_CHECKING:
-    from mechdesign.families.marginals.sets import SetResponse
 
 COVERS = "all reports of a survey"
 
@@ -93,70 +89,6 @@ class SurveyAudit(PrivacyFinding):
         return {**figures, "delta": self.delta, "least_delta": 1.0 if least is None else float_up(least)}
 
 
-def promise_of(survey: Survey) -> Guarantee:
-    """Return what a survey promises for all reports of a user together.
-
-    Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
-    """
-    return Guarantee(largest_reading(survey.epsilon), largest_reading(survey.delta), covers=COVERS)
-
-
-def audit_of(survey: Survey) -> SurveyAudit:
-    """Return the exact audit of the composition: the design that gives away most."""
-    audits = [[part.audit() for part in design.parts] for design in survey.designs]
-    promise = promise_of(survey)
-    proof = weakest(promise, [composed(promise, [audit.proof for audit in row]) for row in audits])
-    true = [_sum(row) for row in audits]
-    worst = max(range(survey.count), key=lambda number: true[number])
-    names = survey.questions.names
-    witness = {
-        "design": worst,
-        "parts": [
-            {"questions": [names[place] for place in part.places], **_witness(audit)}
-            for part, audit in zip(survey.designs[worst].parts, audits[worst], strict=True)
-        ],
-    }
-    largest = true[worst]
-    return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
-
-
-def _sum(audits: Sequence[PrivacyVerdict]) -> Fraction | float:
-    """Return the sum of true epsilons, each rounded up; infinite where one is."""
-    epsilons = [audit.true_epsilon for audit in audits]
-    return math.inf if math.inf in epsilons else sum(map(Fraction, epsilons), Fraction(0))
-
-
-def _witness(audit: Any) -> dict[str, Any]:
-    witness: Mapping[str, Any] = audit.certificate().witness
-    return dict(witness)
-
-
-class SurveyClient(CollectingMechanism[SurveyResults]):
-    """Texts of a survey for the author of its client; a number in bins is asked as a choice of its bins."""
-
-    questions: Questions
-
-    def recipe(self) -> Recipe:
-        """Return how a client draws a design and the reports of its parts."""
-        survey: Any = self
-        designs: Sequence[Any] = survey.designs
-        steps = {
-            "step": "survey",
-            "ends": row_hex(list(accumulate(design.weight for design in designs))),
-            "means": [question.is_mean for question in self.questions.all],
-            "sizes": [question.size for question in self.questions.all],
-            "designs": [[_part(part) for part in design.parts] for design in designs],
-        }
-        inputs = tuple(_input_of(question) for question in self.questions.all)
-        return Recipe(inputs, (marked("report", self.survey_digest),), steps, False)
-
-    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
-        """Return one report as a text, from the bits of a source."""
-        read: Any = self
-        pairs = zip(self.questions.all, answer, strict=True)
-        return str(read.draw([_encoded(question, value) for question, value in pairs], source)[0])
-
-
 def _input_of(question: Question) -> AskedChoice | AskedNumber:
     if question.is_mean:
         return AskedNumber(question.name, question.domain.low, question.domain.high)
@@ -169,7 +101,7 @@ def _encoded(question: Question, value: Any) -> Any:
     return Labels(question.size, question.categories).encode([value], f"question '{question.name}'")
 
 
-def _part(part: Any) -> Steps:
+def _steps_of(part: Any) -> Steps:
     return {"questions": list(part.places), "kind": part.kind, "draw": part.mechanism._client_steps()}
 
 
@@ -178,9 +110,6 @@ MOST_EXPLAINED = 12
 
 SKIPPED = "category"
 """What is done with empty fields of a file: each question takes them for skipping, or refuses them."""
-
-PIECE = 1 << 16
-"""Users whose reports are drawn at a time; blocks of files are a multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +132,7 @@ class Design:
         return tuple(sorted(place for part in self.parts for place in part.places))
 
 
-class Survey(SurveyClient):
+class Survey(CollectingMechanism[SurveyResults]):
     """Several questions of the same user under one epsilon, as its client draws what to ask and how.
 
     Parameters
@@ -251,11 +180,9 @@ class Survey(SurveyClient):
         self.epsilon, self.delta = double_epsilon(epsilon), double_delta(delta)
         if not designs:
             raise ParameterError("designs", "there are none", "give at least one")
-        weights = view_weights(len(designs), shares)
-        self.designs = tuple(
-            Design(_disjoint(number, parts), weight)
-            for number, (parts, weight) in enumerate(zip(designs, weights, strict=True))
-        )
+        self.split = Split(designs, shares)
+        for number, parts in enumerate(self.split.branches):
+            _require_disjoint(number, parts)
         self.requests = (*singles(self.questions), *requests)
         self.users = None if users is None else user_count(users)
         if not self.audit().holds:
@@ -281,7 +208,7 @@ class Survey(SurveyClient):
         cls,
         questions: Mapping[str, Sequence[str]],
         epsilon: float,
-        designs: Sequence[tuple[Sequence[int], SetResponse]],
+        designs: Sequence[tuple[Sequence[int], CollectingMechanism[Any]]],
         shares: Sequence[Any],
         users: int | None = None,
     ) -> Self:
@@ -307,13 +234,18 @@ class Survey(SurveyClient):
     # What it is
 
     @property
+    def designs(self) -> tuple[Design, ...]:
+        """What users may be asked, with their probabilities."""
+        return tuple(map(Design, self.split.branches, self.split.weights))
+
+    @property
     def count(self) -> int:
         """Number of designs."""
-        return len(self.designs)
+        return len(self.split.branches)
 
     def share(self, number: int) -> float:
         """Return the probability of a design."""
-        return self.designs[number].weight / TOTAL
+        return self.split.share(number)
 
     wanted, told = FormerAttribute("requests"), FormerAttribute("part_information")
 
@@ -323,7 +255,7 @@ class Survey(SurveyClient):
 
     def information(self, request: Request, number: int) -> float:
         """Return the planned information of one report of a design about a requested result."""
-        return sum(self.part_information(request, part) for part in self.designs[number].parts)
+        return sum(self.part_information(request, part) for part in self.split.branches[number])
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the requested results."""
@@ -341,9 +273,8 @@ class Survey(SurveyClient):
         for name in intake.columns:
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):
-            raise ParameterError(
-                "columns", f"{len(intake.columns)} for {counted(len(self.questions), 'question')}", "name all"
-            )
+            what = f"{len(intake.columns)} for {counted(len(self.questions), 'question')}"
+            raise ParameterError("columns", what, "name all")
         rule = SKIPPED if intake.missing == "refuse" else intake.missing
         return self.replaced(intake=Intake(intake.columns, rule))
 
@@ -394,19 +325,31 @@ class Survey(SurveyClient):
 
     def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return the reports for encoded answers."""
-        users = len(answers[0])
-        limits = np.cumsum(np.array([design.weight for design in self.designs], dtype=np.int64))[:-1]
-        reports: NDArray[Any] = np.empty(users, dtype=object)
-        for start in range(0, users, PIECE):
-            part = [column[start : start + PIECE] for column in answers]
-            draws = np.searchsorted(limits, source.integers(len(part[0])), side="right")
-            for number, design in enumerate(self.designs):
-                rows = np.flatnonzero(draws == number)
+        reports: NDArray[Any] = np.empty(len(answers[0]), dtype=object)
+        for start, numbers in self.split.draw(len(reports), source):
+            for number, parts in enumerate(self.split.branches):
+                rows = start + np.flatnonzero(numbers == number)
                 if len(rows):
-                    chosen = [column[rows] for column in part]
-                    texts = (one.draw(self.questions, chosen, source) for one in design.parts)
-                    reports[start + rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
+                    chosen = [column[rows] for column in answers]
+                    texts = (part.draw(self.questions, chosen, source) for part in parts)
+                    reports[rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
         return reports.astype(str)
+
+    def recipe(self) -> Recipe:
+        questions = self.questions.all
+        steps = {
+            "step": "survey",
+            "ends": self.split.ends(),
+            "means": [question.is_mean for question in questions],
+            "sizes": [question.size for question in questions],
+            "designs": [[_steps_of(part) for part in parts] for parts in self.split.branches],
+        }
+        inputs = tuple(map(_input_of, questions))
+        return Recipe(inputs, (marked("report", self.survey_digest),), steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a text, from the bits of a source."""
+        return str(self.draw(list(map(_encoded, self.questions.all, answer)), source)[0])
 
     # Server
 
@@ -427,7 +370,7 @@ class Survey(SurveyClient):
         count = user_count(users)
         errors = expected_errors(self, count)
         for place, request in enumerate(self.requests):
-            question = self.questions[request.places[0] if request.number is None else request.number]
+            question = self.questions[request.subject]
             if question.is_mean:
                 errors[place] /= question.domain.width
         worst = int(np.argmax(errors))
@@ -447,20 +390,33 @@ class Survey(SurveyClient):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for all reports of a user together."""
-        return promise_of(self)
+        """What is promised for all reports of a user together.
+
+        Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
+        """
+        return Guarantee(largest_reading(self.epsilon), largest_reading(self.delta), covers=COVERS)
 
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
-        return audit_of(self)
+        designs, names = self.split.branches, self.questions.names
+        audits: list[list[Any]] = [[part.audit() for part in parts] for parts in designs]
+        epsilons = [[audit.true_epsilon for audit in row] for row in audits]
+        true = [math.inf if math.inf in row else sum(map(Fraction, row), Fraction(0)) for row in epsilons]
+        worst = max(range(self.count), key=lambda number: true[number])
+        witness = {
+            "design": worst,
+            "parts": [
+                {"questions": [names[place] for place in part.places], **audit.certificate().witness}
+                for part, audit in zip(designs[worst], audits[worst], strict=True)
+            ],
+        }
+        proof = self.split.proof(self.guarantee, [[audit.proof for audit in row] for row in audits])
+        largest = true[worst]
+        return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the probabilities of the designs."""
-        weights = sum(design.weight for design in self.designs)
-        return (
-            self.audit().certificate(),
-            Certificate("normalization", weights == TOTAL, True, {"share_sum": f"2**{BITS}"}),
-        )
+        return self.audit().certificate(), self.split.normalization()
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize``, ``remember`` and ``estimate``."""
@@ -520,9 +476,8 @@ class Survey(SurveyClient):
         return cls(questions, content["epsilon"], designs, weights, requests, content["users"], delta)
 
 
-def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:
-    """Return the parts of a design; refuse two about one question: their errors would go together."""
+def _require_disjoint(number: int, parts: Sequence[SurveyPart]) -> None:
+    """Refuse a design with two parts about one question: their errors would go together."""
     places = [place for part in parts for place in part.places]
     if not places or len(set(places)) < len(places):
         raise ParameterError("designs", f"design {number} has no part, or asks a question twice")
-    return tuple(parts)

@@ -9,6 +9,7 @@ import mechdesign as md
 from mechdesign.families.mean.column_generation import ChannelDesign, default_inputs, refined, symmetric_grid
 from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.optimal_channel import best_channel, ladder, solved, worst_variance_of
+from mechdesign.families.survey.design_setting import PLANNED, noise
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.35, 1.0, 3.0, 7.9, 12.0])
@@ -68,7 +69,7 @@ def test_there_is_none_beyond_the_solver() -> None:
 
 def test_between_the_rungs_the_plan_is_close() -> None:
     for epsilon in (0.82, 3.33):
-        assert ladder().between(epsilon) == pytest.approx(worst_variance_of(epsilon), rel=2e-3)
+        assert noise(PLANNED, epsilon) == pytest.approx(worst_variance_of(epsilon), rel=2e-3)
 
 
 def test_below_the_ladder_two_cells_are_the_best_piecewise_mechanism() -> None:

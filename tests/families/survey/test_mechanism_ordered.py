@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.families.survey import design as building
-from mechdesign.families.survey.design_setting import best_effective, ordered_noise
+from mechdesign.families.survey.design_setting import best_effective, noise
 from mechdesign.families.survey.part_plans import request_spread
 
 LABELS = list("abcdefghijklmnop")
@@ -29,7 +29,7 @@ def test_the_noise_falls_by_what_the_page_says(epsilon, saved):
     for size, percent in zip((5, 8, 16), saved, strict=True):
         spread = (size**2 - 1) / (6 * size)
         by_shares = spread * (1 / best_effective(epsilon, size) - 1)
-        ratio = min(1.0, ordered_noise(size, epsilon) / by_shares)
+        ratio = min(1.0, noise("ordered", epsilon, size) / by_shares)
         assert round(100 * (1 - ratio)) == percent
 
 
@@ -40,7 +40,7 @@ def test_a_design_takes_the_part_with_the_least_error(epsilon):
     (design,) = found.variables["designs"]
     assert [part["kind"] for part in design] == ["ordered"]
     spread = request_spread(problem.questionnaire, problem.targets[0].request)
-    assert found.value == pytest.approx(1.0 + ordered_noise(8, epsilon) / spread, rel=1e-6)
+    assert found.value == pytest.approx(1.0 + noise("ordered", epsilon, 8) / spread, rel=1e-6)
     assert found.value < 1.0 / best_effective(epsilon, 8)
 
 

@@ -88,7 +88,7 @@ def test_a_survey_of_one_question_takes_the_part_with_the_least_error():
 def test_a_number_alone_takes_the_channel_with_the_least_worst_variance():
     asked = Questions([Question("age", "number", low=0, high=2)])
     (part,) = Survey.of(asked, 1.0).designs[0].parts
-    assert part.mean.worst_variance() == pytest.approx(worst_variance_of(1.0), rel=1e-9)
+    assert part.mechanism.worst_variance() == pytest.approx(worst_variance_of(1.0), rel=1e-9)
     assert worst_variance_of(1.0) < 0.9 * best_shape(1.0)[0]
     assert Survey.of(asked, 20.0).audit().holds  # beyond the channels that are solved
 
@@ -161,7 +161,7 @@ def test_it_is_kept_in_a_file_with_its_questions(tmp_path):
 
 def test_reports_that_cannot_be_are_refused():
     mechanism = survey()
-    last = mechanism.designs[0].parts[0].release.weights.reports
+    last = mechanism.designs[0].parts[0].mechanism.weights.reports
     for text in (f"0:{last}", "0:x", "0:-1", "0:1|1"):
         with pytest.raises(md.MechDesignError, match="reports"):
             mechanism.estimate([text])

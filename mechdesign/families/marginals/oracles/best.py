@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.combine import QuestionForm, QuestionKind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, best_size, cell_variance, subset_variance
 from mechdesign.core.errors import ParameterError
@@ -95,6 +97,15 @@ def _best_of(kind: str, cells: int, epsilon: float) -> Oracle:
     size = best_size(cells, epsilon, frequency=1.0 / cells)
     assert size is not None  # no limit on the report's bits
     return SubsetSelection.of(cells, epsilon, size)
+
+
+class TableKind(QuestionKind):
+    """One cell of the table of some questions of a survey, by the oracle of least variance."""
+
+    question_kind: ClassVar[str] = "table"
+
+    def mechanism(self, form: QuestionForm, epsilon: float, promised: float) -> Oracle:
+        return best_oracle(math.prod(form.sizes), promised)
 
 
 Array = NDArray[np.float64]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from mechdesign.collect.combine import QuestionForm, QuestionKind
+from mechdesign.collect.oracle import share_in
+from mechdesign.families.marginals.sets.response import SetResponse
+from mechdesign.families.marginals.sets.shapes import ProductSet
 
 STEPS = 1200
 """Steps of the entropy that products are found by."""
@@ -18,21 +21,6 @@ BEYOND = 6.0
 
 BEST = 4
 """Products that are returned."""
-
-
-def share_in(epsilon: float, part: float) -> float:
-    """Return rho, the share of users whose set is drawn around their answer.
-
-    With t the part of all answers that a set holds, rho = (E - 1) t / (1 + (E - 1) t), E = e^epsilon: then a
-    set that holds the answer is E times as likely as one that does not.
-
-    Examples
-    --------
-    >>> round(share_in(2.0, 0.25), 6)
-    0.614979
-    """
-    excess = part * -math.expm1(-epsilon)
-    return excess / (math.exp(-epsilon) + excess)
 
 
 def product_shares(sizes: Sequence[int], widths: Sequence[int], epsilon: float) -> list[float]:
@@ -121,3 +109,21 @@ def match_share(size: int, count: int, least: int, epsilon: float) -> float:
         return 0.0
     tilt = math.fsum(chance * (hits / count - p) for hits, chance in enumerate(law) if hits >= least) / part
     return (share_in(epsilon, part) * tilt) ** 2 / (p * (1.0 - p) * (size - 1))
+
+
+class SetsKind(QuestionKind):
+    """A product of sets, one of each question of a survey.
+
+    Examples
+    --------
+    >>> SetsKind().mechanism(QuestionForm((2, 3), sets=(1, 2)), 1.0, 1.0).audit().holds
+    True
+    """
+
+    question_kind: ClassVar[str] = "sets"
+
+    def mechanism(self, form: QuestionForm, epsilon: float, promised: float) -> SetResponse:
+        return SetResponse.of(form.sizes, promised, ProductSet(form.sets), tables=())
+
+    def best_sets(self, sizes: Sequence[int], epsilon: float, prices: Sequence[float]) -> list[list[int]]:
+        return best_products(sizes, epsilon, prices)
