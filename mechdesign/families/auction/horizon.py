@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real, whole
+from mechdesign.core.fields import amount, choice, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.exact.numbers import rational
@@ -148,19 +148,12 @@ class AuctionHorizon(Problem[OnlineAuction]):
     users: int = whole("Number of users of each.", low=2, high=10_000)
     tasks: int = whole("Number of users of each.", low=1, high=1000)
     slots: int = whole("Number of users of each.", low=1, high=10_000)
-    epsilon: float = checked(
-        "The announced privacy level; a user costs sensing + privacy * epsilon.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
+    epsilon: float = amount(
+        "The announced privacy level; a user costs sensing + privacy * epsilon.", checked_positive
     )
     participation: float = real("D.", low=0.0, high=1.0, high_open=True, form="number in [0, 1)", default=0.2)
-    tradeoff: float = checked(
-        "gamma of the online rule; the offline optimum does not depend on it.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
+    tradeoff: float = amount(
+        "gamma of the online rule; the offline optimum does not depend on it.", checked_positive, default=1.0
     )
     generator: Literal["fixed", "redrawn"] = choice(
         "Whether a user keeps its costs and tasks, or draws them again in each slot.",
@@ -168,12 +161,8 @@ class AuctionHorizon(Problem[OnlineAuction]):
         default="fixed",
     )
     seed: int = whole("Of the drawn users and requirements.", low=0, default=0)
-    value_range: float = checked(
-        "zeta: the length of the interval the data lie in.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
+    value_range: float = amount(
+        "zeta: the length of the interval the data lie in.", checked_positive, default=1.0
     )
 
     # Data

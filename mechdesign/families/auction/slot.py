@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related
+from mechdesign.core.fields import Kept, amount, checked, choice, frozen_problem, real, related
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
@@ -150,9 +150,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         lambda _, bids: checked_bids(bids),
         form="(n, 2) array",
     )
-    epsilon: float = checked(
-        "The announced privacy level of every report.", checked_positive, limits=POSITIVE, form="number > 0"
-    )
+    epsilon: float = amount("The announced privacy level of every report.", checked_positive)
     requirements: Kept[NDArray[np.int64], Sequence[int] | NDArray[np.int64]] = checked(
         "Number of winners that each task needs.",
         lambda _, numbers: checked_requirements(numbers),
@@ -167,13 +165,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         form="(n,) array >= 0",
         default=None,
     )
-    tradeoff: float = checked(
-        "gamma: the weight of money against backlogs.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
-    )
+    tradeoff: float = amount("gamma: the weight of money against backlogs.", checked_positive, default=1.0)
     reserve: float | None = real(
         "Largest payment. A user who asks more is not admitted; an essential user is paid it.",
         low=0.0,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.noise import NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related, whole
+from mechdesign.core.fields import Kept, amount, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
@@ -108,23 +108,15 @@ class PrivacyContract(Problem[ContractMenu]):
         lambda problem, _, counts: checked_counts(counts, len(problem.types)),
         form="(k,) array or number",
     )
-    budget: float | None = checked(
+    budget: float | None = amount(
         "Money for all users together. Exactly one of ``budget`` and ``target_error`` is given.",
         checked_amount,
-        limits=POSITIVE,
-        form="number > 0",
         default=None,
     )
     information: Literal["incomplete", "complete"] = choice(
         "Whether the types are the users' secret or known.", INFORMATION, default="incomplete"
     )
-    data_range: float = checked(
-        "Length gamma of the interval the values lie in.",
-        checked_amount,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
-    )
+    data_range: float = amount("Length gamma of the interval the values lie in.", checked_amount, default=1.0)
     confidence: float = real(
         "delta: the average is within alpha of the truth with at least this probability (Chebyshev).",
         low=0.0,
@@ -140,13 +132,7 @@ class PrivacyContract(Problem[ContractMenu]):
         form='{"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}',
         default="laplace",
     )
-    target_error: float | None = checked(
-        "Target alpha, in units of the data.",
-        checked_amount,
-        limits=POSITIVE,
-        form="number > 0",
-        default=None,
-    )
+    target_error: float | None = amount("Target alpha, in units of the data.", checked_amount, default=None)
     epsilon_min: float = checked(
         "Floor and cap of every epsilon that is sold.",
         checked_floor,
@@ -154,12 +140,8 @@ class PrivacyContract(Problem[ContractMenu]):
         form="number",
         default=0.0,
     )
-    epsilon_max: float | None = checked(
-        "Floor and cap of every epsilon that is sold.",
-        checked_amount,
-        limits=POSITIVE,
-        form="number",
-        default=None,
+    epsilon_max: float | None = amount(
+        "Floor and cap of every epsilon that is sold.", checked_amount, form="number", default=None
     )
     participation_cost: Kept[float | Array, float | Vector] = related(
         "s_i: what taking part costs a user apart from privacy.",

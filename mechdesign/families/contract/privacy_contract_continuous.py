@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.noise import LAPLACE, NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
+from mechdesign.core.fields import amount, checked, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -251,10 +251,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         _density,
         form="mapping",
     )
-    budget: float = checked("Money per user.", checked_amount, limits=POSITIVE, form="number > 0")
-    data_range: float = checked(
-        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=1.0
-    )
+    budget: float = amount("Money per user.", checked_amount)
+    data_range: float = amount("As those of ``privacy-contract``.", checked_amount, form="", default=1.0)
     confidence: float = real(
         "As those of ``privacy-contract``.", low=0.0, high=1.0, high_open=True, form="", default=0.9
     )
@@ -264,8 +262,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     epsilon_min: float = checked(
         "As those of ``privacy-contract``.", checked_floor, limits={"minimum": 0}, form="", default=0.0
     )
-    epsilon_max: float | None = checked(
-        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=None
+    epsilon_max: float | None = amount(
+        "As those of ``privacy-contract``.", checked_amount, form="", default=None
     )
     participation_cost: float = checked(
         "What taking part costs a user besides privacy.",

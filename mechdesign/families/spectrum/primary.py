@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
+from mechdesign.core.fields import amount, checked, choice, frozen_problem
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
@@ -184,16 +184,10 @@ class SpectrumPrimary(Problem[Mechanism]):
     summary: ClassVar[str] = "widening of a channel owner's protection radius that hides the owner"
     compared_with: ClassVar[str] = "all mean widenings L"
 
-    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
-    privacy_cost: float = checked(
-        "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
-    )
-    radius: float = checked(
-        "r0: range that the secondary user requests.", positive, limits=POSITIVE, form="number > 0"
-    )
-    location_privacy: float = checked(
-        "s: the secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
-    )
+    price: float = amount("k1: cost of a unit of area.", positive)
+    privacy_cost: float = amount("kp: the owner's loss of privacy is privacy_cost / L.", positive)
+    radius: float = amount("r0: range that the secondary user requests.", positive)
+    location_privacy: float = amount("s: the secondary user's privacy radius.", positive)
     distance: float = checked(
         "d_m: between the two users, less the protection radius. At most s: no user can be served.",
         coordinate,
