@@ -194,12 +194,10 @@ class AuctionHorizon(Problem[OnlineAuction]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return the cost of all who are selected, over all slots."""
         chosen = np.asarray(variables["selected"]) > 0
         return math.fsum(self.instance.costs[chosen].tolist())
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the numbers of missing selections, for tasks and for users' shares."""
         chosen = (np.asarray(variables["selected"]) > 0).astype(np.int64)
         has = np.einsum("tn,tnk->tk", chosen, self.instance.able.astype(np.int64))
         missing = np.maximum(self.instance.needs - has, 0)
@@ -207,7 +205,6 @@ class AuctionHorizon(Problem[OnlineAuction]):
         return {"coverage": float(missing.sum()), "participation": float(short.sum())}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return coverage and participation, counted, and optimality of the cost."""
         missing = self.residuals(solution.variables)
         certificates = [
             Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()

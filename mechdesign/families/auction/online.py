@@ -327,7 +327,6 @@ class OnlineAuction(Mechanism):
         return randomizer(noise, self.epsilon, low, high)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``step``: the bids of a slot in, winners and payments out; and ``status`` of a season."""
         return auction_operations(self)
 
     # What it promises
@@ -374,7 +373,6 @@ class OnlineAuction(Mechanism):
         return trial_certificates(self)
 
     def explained(self) -> tuple[str, ...]:
-        """Return an explanation of the rule, and of the scope of its truthfulness."""
         if self.participation == 0 or self.policy == "static":
             return super().explained()
         most = "reserve price" if self.owed == "reserve" else f"{self.owed} price that others ask"

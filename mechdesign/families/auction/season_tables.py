@@ -9,9 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mechdesign.collect.client import as_floats
-from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
+from mechdesign.collect.collecting import (
+    Column,
+    Operation,
+    Option,
+    Settings,
+    located,
+    number_column,
+    require_columns,
+)
 from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError, named_option, option
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
@@ -145,16 +153,10 @@ def _bids(source: Source) -> dict[str, Bid]:
     for block in source.blocks([USER, SENSING, PRIVACY, TASKS]):
         with located(source, USER):
             names = _texts("users", block[USER])
-        amounts = {}
-        for column in (SENSING, PRIVACY):
-            with located(source, column):
-                amounts[column] = as_floats(block[column], 1, "bids")
-                wrong = ~((amounts[column] >= 0.0) & np.isfinite(amounts[column]))
-                if wrong.any():
-                    row = int(np.argmax(wrong))
-                    raise RowError(
-                        "bids", row, f"{amounts[column][row]:g} is not a finite cost >= 0", "correct it"
-                    )
+        sensing, privacy = (
+            number_column(source, block, column, _is_cost, "{} is not a finite cost >= 0", what="bids")
+            for column in (SENSING, PRIVACY)
+        )
         with located(source, TASKS):
             lists = [tuple(text.replace(";", " ").split()) for text in _texts("tasks", block[TASKS])]
         with located(source, USER):
@@ -168,8 +170,12 @@ def _bids(source: Source) -> dict[str, Bid]:
                 if name != identifier_or(name):
                     what = f"'{name}' and '{identifier_or(name)}' are one user"
                     raise RowError("users", row, what, "write the latter in every slot")
-                bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
+                bids[name] = Bid(float(sensing[row]), float(privacy[row]), lists[row])
     return bids
+
+
+def _is_cost(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (numbers >= 0.0) & np.isfinite(numbers)
 
 
 def _texts(what: str, column: Any) -> list[str]:

@@ -219,11 +219,9 @@ class AuctionSlot(Problem[OnlineAuction]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return the sum over the winners of tradeoff * cost - backlog, rounded once."""
         return float(self.slot.value(np.asarray(variables["winners"]).tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the number of winners that tasks lack, and the largest loss of a winner."""
         winners = np.asarray(variables["winners"], dtype=np.int64)
         missing = np.maximum(self.requirements - self.slot.able[winners].sum(axis=0), 0)
         payments = np.asarray(variables["payments"]).tolist()
@@ -234,7 +232,6 @@ class AuctionSlot(Problem[OnlineAuction]):
         return {"coverage": float(missing.sum()), "individual_rationality": max(0.0, *losses, 0.0)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return coverage and individual rationality, exact, truthfulness of the rule, and optimality."""
         winners = np.asarray(solution.variables["winners"]).tolist()
         paid = [Fraction(0)] * len(self.bids)
         for user, payment in zip(winners, np.asarray(solution.variables["payments"]).tolist(), strict=True):
@@ -256,7 +253,6 @@ class AuctionSlot(Problem[OnlineAuction]):
         )
 
     def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
-        """Return the auction over many slots with these tasks, by the rule of the solution."""
         names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
         auction = OnlineAuction(
             names,

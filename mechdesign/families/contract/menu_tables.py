@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import as_floats
 from mechdesign.collect.collecting import (
     COLUMN,
     Column,
@@ -19,9 +18,10 @@ from mechdesign.collect.collecting import (
     Settings,
     data_column,
     located,
+    number_column,
     require_columns,
 )
-from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.show.figure import Figure, Intervals, Line, Mark, Panel, Points
 
@@ -82,12 +82,15 @@ def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -
             raise DataError(source.name, f"column '{name}' has the name of a result", "rename it")
     with_nothing = np.vstack([menu.items, [0.0, 0.0]])  # so that item -1 is nothing for nothing
     for block in source.blocks([*copied, column]):
+        types = number_column(
+            source,
+            block,
+            column,
+            lambda numbers: (numbers > 0.0) & np.isfinite(numbers),
+            "{} is not a finite price above 0",
+            what="types",
+        )
         with located(source, column):
-            types = as_floats(block[column], 1, "types")
-            wrong = ~((types > 0.0) & np.isfinite(types))
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                raise RowError("types", row, f"{types[row]:g} is not a finite price above 0", "correct it")
             items = menu.choose(types)
         settings.count("user(s) staying out", int((items < 0).sum()))
         yield {
@@ -104,18 +107,19 @@ CURVES = 3
 """Number of types whose lines of indifference are drawn."""
 
 
-def menu_figures(items: Array, types: Array, epsilon: Array, payment: Array) -> list[Figure]:
+def menu_figures(types: Array, epsilon: Array, payment: Array) -> list[Figure]:
     """Return the items with indifference lines of some types, and what each type chooses and keeps.
 
     Parameters
     ----------
-    items : (k, 2) array
-        Rows (epsilon, payment).
     types : (n,) array
         The preferences that the menu was designed for: the cost of a unit of epsilon.
     epsilon, payment : (n,) arrays
         What each of them is to choose.
     """
+    items = np.unique(np.column_stack([epsilon, payment])[epsilon > 0], axis=0)
+    if not len(items):
+        return []
     caption = (
         "A user of type theta is indifferent along a line of slope theta and prefers to be as far up as "
         "possible: each type's own item lies on its highest line."
@@ -125,15 +129,14 @@ def menu_figures(items: Array, types: Array, epsilon: Array, payment: Array) -> 
 
 
 def _items(items: Array, types: Array, epsilon: Array, payment: Array) -> Panel:
-    ordered = items[np.argsort(items[:, 0])]
-    marks: list[Mark] = [Points(x=ordered[:, 0], y=ordered[:, 1], label="items")]
+    marks: list[Mark] = [Points(x=items[:, 0], y=items[:, 1], label="items")]
     buying = np.flatnonzero(epsilon > 0)
     examples = buying[np.unique(np.linspace(0, len(buying) - 1, min(CURVES, len(buying))).astype(int))]
-    ends = np.array([0.0, 1.08 * float(ordered[-1, 0])])
+    ends = np.array([0.0, 1.08 * float(items[-1, 0])])
     for place in examples.tolist():
         y = payment[place] + types[place] * (ends - epsilon[place])
         marks.append(Line(x=ends, y=y, label=f"as good for type {types[place]:.4g}"))
-    top = 1.15 * float(ordered[:, 1].max())
+    top = 1.15 * float(items[:, 1].max())
     return Panel("epsilon", "payment", marks, title="Items", y_limits=(0.0, top) if top > 0 else None)
 
 
@@ -151,31 +154,6 @@ def _choices(types: Array, epsilon: Array, payment: Array) -> list[Panel]:
         Panel(name, "epsilon bought", bought, title="Choices of the types"),
         Panel(name, "money", money, title="Payments for them"),
     ]
-
-
-def average_figures(
-    value: float, standard_error: float, alpha: float, confidence: float, users: int
-) -> list[Figure]:
-    """Return the average of the buyers with both of its errors, side by side.
-
-    Parameters
-    ----------
-    value, standard_error : float
-    alpha, confidence : float
-        The truth is within alpha with at least this probability.
-    users : int
-        How many bought.
-    """
-    marks = [
-        Intervals(x=[0.0], y=[value], low=[value - error], high=[value + error], label=label)
-        for error, label in (
-            (standard_error, "one standard error, at most"),
-            (alpha, f"where the truth is with probability {confidence:g} at least"),
-        )
-    ]
-    caption = "Of the noise alone, at its worst; the second is by Chebyshev's inequality, eq. (4.1)."
-    title = f"Average of {users} buyers"
-    return [Figure(title, [Panel("buyers", "average", marks, x_names=["all"])], caption)]
 
 
 @dataclass(frozen=True)
@@ -205,4 +183,15 @@ class ContractAverage:
 
     def figures(self) -> list[Figure]:
         """Return the average with its standard error, and with what holds at the stated confidence."""
-        return average_figures(self.value, self.standard_error, self.alpha, self.confidence, self.users)
+        marks = [
+            Intervals(
+                x=[0.0], y=[self.value], low=[self.value - error], high=[self.value + error], label=label
+            )
+            for error, label in (
+                (self.standard_error, "one standard error, at most"),
+                (self.alpha, f"where the truth is with probability {self.confidence:g} at least"),
+            )
+        ]
+        caption = "Of the noise alone, at its worst; the second is by Chebyshev's inequality, eq. (4.1)."
+        title = f"Average of {self.users} buyers"
+        return [Figure(title, [Panel("buyers", "average", marks, x_names=["all"])], caption)]

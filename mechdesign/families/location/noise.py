@@ -118,15 +118,12 @@ class LocationNoise(Problem[LocationMechanism]):
         )
 
     def objective(self, variables: Variables) -> float:
-        """Return the expected distance, before reports are moved into the area."""
         return self.noise(variables).mean_distance
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return 1 for noise that excludes reports, else 0: how far the privacy constraint is broken."""
         return {"excluded_reports": float(not isinstance(self.noise(variables), LocationMechanism))}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return privacy, and that reports stay within the radius with probability 1 - beta."""
         return self.noise(solution.variables).certificates()
 
     def mechanism(self, solution: Solution[Any]) -> LocationMechanism:

@@ -273,11 +273,9 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         return len(self.secondary)
 
     def objective(self, variables: Variables) -> float:
-        """Return the owner's utility."""
         return self.channel.utility(np.asarray(variables["radii"]), float(variables["privacy"]))
 
     def objective_scale(self) -> float:
-        """Return the size of the terms: the revenue from all users, and the least loss of privacy."""
         total = math.fsum(self.channel.revenue(self.channel.radius).tolist())
         if self.owner is None or self.channel.most <= 0:
             return total

@@ -32,17 +32,24 @@ import numpy as np
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.validation import in_range
 from mechdesign.exact.exponential import float_down, float_up
-from mechdesign.families.spectrum.allocation import CROWD, NODES, best_pattern, best_radii, bound_of_many
+from mechdesign.families.spectrum.allocation import (
+    CROWD,
+    NODES,
+    Form,
+    best_pattern,
+    best_radii,
+    bound_of_many,
+    limited,
+    revenue_cubic,
+    summed,
+)
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome
 from mechdesign.families.spectrum.channel_program import Array, Channel
 from mechdesign.families.spectrum.clique_bound import bounded, quick
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
-from mechdesign.families.spectrum.vertices import Conflicts
+from mechdesign.families.spectrum.vertices import Conflicts, chord
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 from mechdesign.solvers.roots import maximum
-
-Form = tuple[Fraction, Fraction]
-"""alpha + beta L"""
 
 Pattern = tuple[dict[int, Form], Fraction, Fraction]
 """The radii of those who are served, and the interval of L."""
@@ -80,37 +87,10 @@ def patterns(channel: Channel) -> Iterator[Pattern]:
             yield {user: form, other: rest}, *limited(rows, low, high)
 
 
-def limited(rows: list[Form], low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the part of [low, high] on which alpha + beta L <= 0 for all rows.
-
-    Examples
-    --------
-    >>> limited([(Fraction(-3), Fraction(1))], Fraction(0), Fraction(9))
-    (Fraction(0, 1), Fraction(3, 1))
-    """
-    for alpha, beta in rows:
-        if beta > 0:
-            high = min(high, -alpha / beta)
-        elif beta < 0:
-            low = max(low, -alpha / beta)
-        elif alpha > 0:
-            return Fraction(1), Fraction(0)
-    return low, high
-
-
 def _revenue(channel: Channel, served: dict[int, Form]) -> list[Fraction]:
     """Return the coefficients of the revenue as a cubic in L."""
-    total = [Fraction(0)] * 4
-    for user, (alpha, beta) in served.items():
-        c, s = Fraction(float(channel.factor[user])), Fraction(float(channel.privacy[user]))
-        product = [c]
-        for linear in ((alpha, beta), (s + alpha, beta), (s + alpha, beta)):
-            longer = [part * linear[0] for part in product] + [Fraction(0)]
-            for power, part in enumerate(product):
-                longer[power + 1] += part * linear[1]
-            product = longer
-        total = [one + other for one, other in zip(total, product, strict=True)]
-    return total
+    factor, privacy = channel.factor.tolist(), channel.privacy.tolist()
+    return summed(revenue_cubic(factor[user], privacy[user], form) for user, form in served.items())
 
 
 def allocation_from_patterns(problem: SpectrumChannel) -> Outcome:
@@ -330,27 +310,19 @@ class Program:
                         (self.served[i], second),
                     ]
                     self.row(terms, margin + first + second)
-                    self._facet(i, j, margin)
+                    line = chord(self._paid, caps.tolist(), margin, i, j)
+                    if line is not None:
+                        across, rise, limit = line
+                        terms = [(place, gain / across) for place, gain in self.paid[i]]
+                        terms += [(place, gain / rise) for place, gain in self.paid[j]]
+                        self.row(terms, limit * (1.0 + 1e-12))
         for clique in self._cliques():
             self.row([(self.served[user], 1.0) for user in clique], 1.0)
 
-    def _facet(self, i: int, j: int, margin: float) -> None:
-        """Add the line above all pairs of revenues: through the points where one of the two has its cap.
-
-        Along R_i + R_j = m the revenue of one is a convex function of the other's: it is below the chord.
-        """
-        full, rest = self._paid(i, self.caps[i]), self._paid(j, max(0.0, margin - self.caps[i]))
-        other, left = self._paid(j, self.caps[j]), self._paid(i, max(0.0, margin - self.caps[j]))
-        rise, run_ = other - rest, full - left
-        if rise > 0 and run_ > 0:
-            terms = [(place, gain / run_) for place, gain in self.paid[i]]
-            terms += [(place, gain / rise) for place, gain in self.paid[j]]
-            self.row(terms, (full / run_ + rest / rise) * (1.0 + 1e-12))
-
     def _paid(self, user: int, radius: float) -> float:
-        """Return the revenue of a user at a radius."""
-        channel = self.channel
-        return float(channel.factor[user] * radius * (channel.privacy[user] + radius) ** 2)
+        """Return the revenue of a user at a radius; 0 below 0."""
+        channel, positive = self.channel, max(0.0, radius)
+        return float(channel.factor[user] * positive * (channel.privacy[user] + positive) ** 2)
 
     def _cliques(self) -> list[list[int]]:
         """Return sets of users of which at most one is served, that hold every such pair."""

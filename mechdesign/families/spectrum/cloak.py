@@ -299,7 +299,6 @@ class SpectrumCloakDesign(LengthProblem[SpectrumCloak]):
         return SpectrumCloak(cell, self.protection, area=self.region, least_area=least)
 
     def objective(self, variables: Variables) -> float:
-        """Return the revenue and the privacy that are lost."""
         return self.cost(float(variables["cell"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:

@@ -361,7 +361,6 @@ class SpectrumDatabase(Mechanism):
         self.state, self.grants = state, {}
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``answer``, ``register`` and ``room``."""
         return database_operations(self)
 
     # What it guarantees
@@ -427,7 +426,6 @@ class SpectrumDatabase(Mechanism):
         return f"{counted(len(self.owners), 'channel')}, {idle} idle, budget {float(self.budget):g} a user"
 
     def content(self) -> dict[str, Any]:
-        """Return channels, tiles, price and budget as plain values; the state is a file of its own."""
         channels: list[dict[str, Any]] = [
             {"name": name, **({} if owner is None else owner.as_json())}
             for name, owner in self.owners.items()

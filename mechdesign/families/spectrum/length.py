@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.values import MechanismT_co
@@ -134,9 +135,11 @@ def length_by_conic_program(problem: LengthProblem) -> Outcome:
     return problem.outcome(float(length.value) * unit, answer.solver)
 
 
+LENGTHS: type[Any] = LengthProblem  # for all of them, although the class is abstract
+
 METHODS = (
-    Method("closed-form", LengthProblem, "analytic", "the positive root of a cubic", length_from_cubic),
-    Method("search", LengthProblem, "numeric", "bisection of the slope", length_by_bisection),
-    Method("convex", LengthProblem, "numeric", "a convex program for a conic solver (cvxpy)",
+    Method("closed-form", LENGTHS, "analytic", "the positive root of a cubic", length_from_cubic),
+    Method("search", LENGTHS, "numeric", "bisection of the slope", length_by_bisection),
+    Method("convex", LENGTHS, "numeric", "a convex program for a conic solver (cvxpy)",
            length_by_conic_program),
 )  # fmt: skip

@@ -33,12 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.families.spectrum.geometry import rounded_down
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,
+    cells_of,
     channels_over,
     completed,
     infeasible,
+    outcome,
     released,
     sets_of,
 )
@@ -78,13 +79,8 @@ def partition_by_dynamic_program(problem: SpectrumPartition) -> Outcome:
         cells.append(chosen[end])
         end = int(first[chosen[end]])
     sets = problem.family[cells[::-1]]
-    return Outcome(
-        status="optimal",
-        variables=released(sets, sets.T.astype(np.float64)),
-        bound=rounded_down(bound, problem.objective_scale()),
-        bound_source=f"prices of the dynamic program, checked in fractions, for {channels_over(problem)}",
-        solver="dynamic program",
-    )
+    source = f"prices of the dynamic program, checked in fractions, for {channels_over(problem)}"
+    return outcome(problem, cells_of(sets), bound, source, "dynamic program", is_best=True)
 
 
 def _dual(least: list[int | None], ending: list[list[tuple[int, int, int]]]) -> int:
@@ -178,13 +174,13 @@ def partition_by_search(problem: SpectrumPartition) -> Outcome:
     exact = repaired(problem, -relaxed.equal_multipliers)
     whole = int(np.flatnonzero(family.all(axis=1))[0])
     cells, proven, nodes = _grown(problem, exact, whole)
-    sets = family[list(cells)]
-    return Outcome(
-        status="optimal" if proven == sum(exact.costs[number] for number in cells) else "feasible",
-        variables=released(sets, sets.T.astype(np.float64)),
-        bound=rounded_down(Fraction(proven, exact.unit), problem.objective_scale()),
-        bound_source=f"complete search in integers, for partitions into {sets_of(problem)}",
-        solver="search",
+    return outcome(
+        problem,
+        cells_of(family[list(cells)]),
+        Fraction(proven, exact.unit),
+        f"complete search in integers, for partitions into {sets_of(problem)}",
+        "search",
+        is_best=proven == sum(exact.costs[number] for number in cells),
         notes={"nodes": nodes, "cloak_bound": float(exact.bound)},
     )
 

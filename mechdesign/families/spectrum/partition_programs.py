@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Outcome
-from mechdesign.families.spectrum.geometry import rounded_down
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,
+    cells_of,
     channels_over,
     completed,
     infeasible,
+    outcome,
     released,
 )
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
@@ -144,18 +145,11 @@ def cloaks_by_linear_program(problem: SpectrumPartition) -> Outcome:
     channel = np.maximum(channel, 0.0)
     channel /= channel.sum(axis=1, keepdims=True)
     variables = released(problem.family, channel)
-    bound, scale = rounded_down(-result.bound, problem.objective_scale()), problem.objective_scale()
     if problem.residuals(variables)[problem.notion] > problem.allowance:
         variables = whole_map(problem)  # what the solver leaves of the inequalities is too much to keep
-    tight = problem.objective(variables) - bound <= problem.optimal_within * scale
-    return Outcome(
-        status="optimal" if tight else "feasible",
-        variables=variables,
-        bound=bound,
-        bound_source=f"weak duality, for {channels_over(problem)}",
-        solver=result.solver,
-        prices=LinearPrices(result, _program_of, -1.0, 1.0, _named_rows(problem)),
-    )
+    prices = LinearPrices(result, _program_of, -1.0, 1.0, _named_rows(problem))
+    source = f"weak duality, for {channels_over(problem)}"
+    return outcome(problem, variables, -result.bound, source, result.solver, prices=prices)
 
 
 def _program_of(problem: SpectrumPartition) -> LinearProgram:
@@ -176,13 +170,8 @@ def whole_map(problem: SpectrumPartition) -> dict[str, Any]:
 
 def _whole(problem: SpectrumPartition) -> Outcome:
     """Return the whole map, the only region without delta: none may leave out a neighbor of a place in it."""
-    return Outcome(
-        status="optimal",
-        variables=whole_map(problem),
-        bound=rounded_down(problem.objective_scale(), problem.objective_scale()),
-        bound_source="delta = 0: every set that is released has the whole map",
-        solver="theorem 1",
-    )
+    source = "delta = 0: every set that is released has the whole map"
+    return outcome(problem, whole_map(problem), problem.objective_scale(), source, "theorem 1", is_best=True)
 
 
 def _cloak(problem: SpectrumPartition) -> Outcome:
@@ -193,13 +182,9 @@ def _cloak(problem: SpectrumPartition) -> Outcome:
         return _refused(result)
     exact = repaired(problem, -result.equal_multipliers)
     weights = completed(problem.family, result.variables, NEGLIGIBLE)
-    return Outcome(
-        status="optimal",
-        variables=released(problem.family, problem.family.T * weights),
-        bound=rounded_down(exact.bound, problem.objective_scale()),
-        bound_source=f"weak duality in integers, for {channels_over(problem)}",
-        solver=result.solver,
-    )
+    variables = released(problem.family, problem.family.T * weights)
+    source = f"weak duality in integers, for {channels_over(problem)}"
+    return outcome(problem, variables, exact.bound, source, result.solver, is_best=True)
 
 
 def cloak_program(problem: SpectrumPartition, costs: Array) -> LinearResult:
@@ -331,18 +316,13 @@ def partition_by_integer_program(problem: SpectrumPartition) -> Outcome:
     answer = solve_binary(program)
     if not answer.variables.size:
         return Outcome(status=answer.status, solver=answer.solver, message=answer.message)
-    sets = problem.family[answer.variables]
-    variables = released(sets, sets.T.astype(np.float64))
     relaxed = cloak_program(problem, costs)
-    exact = repaired(problem, -relaxed.equal_multipliers)
-    bound = rounded_down(exact.bound, problem.objective_scale())
-    tight = problem.objective(variables) - bound <= problem.optimal_within * problem.objective_scale()
-    return Outcome(
-        status="optimal" if tight else "feasible",
-        variables=variables,
-        bound=bound,
-        bound_source=f"weak duality in integers, for {channels_over(problem)}",
-        solver=answer.solver,
+    return outcome(
+        problem,
+        cells_of(problem.family[answer.variables]),
+        repaired(problem, -relaxed.equal_multipliers).bound,
+        f"weak duality in integers, for {channels_over(problem)}",
+        answer.solver,
         notes={"stated_status": answer.status},
     )
 

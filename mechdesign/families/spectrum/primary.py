@@ -238,7 +238,6 @@ class SpectrumPrimary(Problem[Mechanism]):
         return self.utility(float(variables["privacy"]))
 
     def objective_scale(self) -> float:
-        """Return the size of the terms: all revenue, and the loss of privacy at the upper end."""
         room = float(self.widened.room)
         full = self.factor * self.radius * (self.location_privacy + self.radius) ** 2
         return full + (self.privacy_cost / room if room > 0 else 0.0)

@@ -23,8 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.collect.base import digest
-from mechdesign.collect.client import as_floats
-from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
+from mechdesign.collect.collecting import (
+    Column,
+    Operation,
+    Option,
+    Settings,
+    located,
+    number_column,
+    require_columns,
+)
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import (
@@ -393,22 +400,22 @@ GIVEN = ("user", "channel", "status", "radius", "power", "spent")
 STATE = Option("state", "text", "the file that remembers budgets and registrations from slot to slot; needed")
 SLOT = Option("slot", "whole number", "of a table with a column slot: register the rows of this slot")
 ROOMS = ("channel", "x", "y", "room")
+ASKED = (
+    Column("user", "the asking user"),
+    Column("channel", "for which channel"),
+    Column("x", "reported position"),
+    Column("y", "reported position"),
+    Column("radius", "requested radius"),
+    Column("privacy", "privacy radius around the report"),
+    Column("epsilon", "level of the report, per unit of distance"),
+)
+"""Queries as a user's device gives and the database takes them."""
 
 
 def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
     """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
-    takes = (
-        Column("user", "the asking user"),
-        Column("channel", "for which channel"),
-        Column("x", "reported position"),
-        Column("y", "reported position"),
-        Column("radius", "requested radius"),
-        Column("privacy", "privacy radius around the report"),
-        Column("epsilon", "level of the report, per unit of distance"),
-    )
     gives = (
-        Column("user", "the asking user"),
-        Column("channel", "for which channel"),
+        *ASKED[:2],
         Column("status", "served, not served, covered or budget spent"),
         Column("radius", "granted, 0 where nothing is"),
         Column("power", "maximum transmission power, that of radius 1 being 1"),
@@ -419,7 +426,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
         Operation(
             "answer",
             summary,
-            takes,
+            ASKED,
             gives,
             partial(_answered, database),
             (STATE,),
@@ -524,14 +531,7 @@ def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Bl
 
 def finite_columns(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
     """Return columns of finite numbers; the error names file, column and row."""
-    columns: dict[str, Any] = {}
-    for name in names:
-        with located(source, name):
-            columns[name] = as_floats(block[name], 1, name)
-            wrong = ~np.isfinite(columns[name])
-            if wrong.any():
-                raise RowError(name, int(np.argmax(wrong)), "is not a finite number", "correct it")
-    return columns
+    return {name: number_column(source, block, name) for name in names}
 
 
 def _queries(source: Source) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.spectrum.geometry import positive, rounded_up
 from mechdesign.families.spectrum.length import LengthProblem, Terms
-from mechdesign.families.spectrum.queries import MOST_QUERIES, NUMBERS, finite_columns
+from mechdesign.families.spectrum.queries import ASKED, MOST_QUERIES, NUMBERS, finite_columns
 from mechdesign.show.figure import Figure, Line, Panel, Points
 
 WIDE, MOST = 20.0, 1500.0
@@ -127,24 +127,9 @@ class SpectrumUser(Mechanism):
         ]
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``query``: true places in, queries out."""
-        takes = (
-            Column("user", "the asking user"),
-            Column("channel", "for which channel"),
-            Column("x", "true location"),
-            Column("y", "true location"),
-        )
-        gives = (
-            Column("user", "the asking user"),
-            Column("channel", "for which channel"),
-            Column("x", "reported location"),
-            Column("y", "reported location"),
-            Column("radius", "requested radius"),
-            Column("privacy", "privacy radius around the report"),
-            Column("epsilon", "level of the report, per unit of distance"),
-        )
+        takes = (*ASKED[:2], Column("x", "true location"), Column("y", "true location"))
         summary = "queries for a spectrum database, with one private report for each user and place"
-        return (Operation("query", summary, takes, gives, self._queried, (SEED,)),)
+        return (Operation("query", summary, takes, ASKED, self._queried, (SEED,)),)
 
     def _queried(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
         (source,) = sources
@@ -180,7 +165,6 @@ class SpectrumUser(Mechanism):
         return Certificate("reach", holds, True, figures, note=note)
 
     def figures(self) -> list[Figure]:
-        """Return figures of the distance between reports and the true location."""
         figures: list[Figure] = self.noise.figures()
         return figures
 
@@ -191,12 +175,10 @@ class SpectrumUser(Mechanism):
         )
 
     def content(self) -> dict[str, Any]:
-        """Return the radii, and the integers that are sampled from."""
         return {"privacy": self.privacy, "radius": self.radius, "noise": self.noise.content()}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing the noise again."""
         return cls(content["privacy"], content["radius"], noise_class().from_content(content["noise"]))
 
 
@@ -254,7 +236,6 @@ class SpectrumSecondary(LengthProblem[SpectrumUser]):
     )
 
     def mechanism(self, solution: Solution[Any]) -> SpectrumUser:
-        """Return the client: exact noise that stays within L of the place, and queries for a database."""
         return SpectrumUser.of(float(solution.variables["privacy"]), self.radius, self.area, self.beta)
 
     def utility(self, level: float) -> float:
@@ -302,11 +283,9 @@ class SpectrumSecondary(LengthProblem[SpectrumUser]):
         )
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much L is below 0."""
         return {"privacy": max(0.0, -float(variables["privacy"]))}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return that no other privacy radius is better."""
         return (self.optimality(solution, scale=self.objective_scale()),)
 
 
