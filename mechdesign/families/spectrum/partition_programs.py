@@ -10,10 +10,6 @@ worst set is too dear by h per place, all prices fall by h.
 weak duality in integers. "cap": K(Q | x) with prior_x K(Q | x) <= cap sum_x' prior_x' K(Q | x'). "slack":
 K(Q | x), and s(Q, x, x') >= K(Q | x) - e^epsilon K(Q | x'), s >= 0, whose sum over Q is at most delta. Their
 bounds are weak duality in doubles, enlarged by what rounding may lose.
-
-*The best partition* comes from an integer program, of which the solution alone is taken. Its bound is that of
-all channels of the notion "cloak". On a line it is the optimum; on a grid it may be below the best partition,
-and then nothing is claimed.
 """
 
 from __future__ import annotations
@@ -29,14 +25,12 @@ from numpy.typing import NDArray
 from mechdesign.core.problem import Outcome
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,
-    cells_of,
     channels_over,
     completed,
     infeasible,
     outcome,
     released,
 )
-from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.solvers.linear import LinearPrices, LinearProgram, LinearResult, solve_linear
 
 if TYPE_CHECKING:
@@ -294,43 +288,4 @@ def why_no_linear_program(problem: SpectrumPartition) -> str | None:
     variables = int(problem.family.sum()) * each
     if variables > MOST_VARIABLES:
         return f"its program has some {variables} variables, more than {MOST_VARIABLES}"
-    return None
-
-
-MOST_SETS = 4000
-"""Beyond it an integer program takes minutes."""
-
-
-def partition_by_integer_program(problem: SpectrumPartition) -> Outcome:
-    """Solve set partitioning and compare with the bound of the relaxation."""
-    from scipy.sparse import csr_array, vstack
-
-    nothing = infeasible(problem, "integer program")
-    if nothing is not None:
-        return nothing
-    costs = (problem.family @ problem.masses) * problem.losses
-    rows = csr_array(problem.family.T.astype(np.float64))
-    ones = np.ones(problem.size)
-    both = csr_array(vstack([rows, -rows]))
-    program = BinaryProgram(costs, both, np.concatenate([ones, -ones]), np.zeros(len(costs), dtype=np.bool_))
-    answer = solve_binary(program)
-    if not answer.variables.size:
-        return Outcome(status=answer.status, solver=answer.solver, message=answer.message)
-    relaxed = cloak_program(problem, costs)
-    return outcome(
-        problem,
-        cells_of(problem.family[answer.variables]),
-        repaired(problem, -relaxed.equal_multipliers).bound,
-        f"weak duality in integers, for {channels_over(problem)}",
-        answer.solver,
-        notes={"stated_status": answer.status},
-    )
-
-
-def why_no_set_partitioning(problem: SpectrumPartition) -> str | None:
-    """Return why the method does not apply, or None."""
-    if problem.notion != "partition":
-        return f"the notion '{problem.notion}' allows more than partitions"
-    if len(problem.family) > MOST_SETS:
-        return f"{len(problem.family)} sets are more than {MOST_SETS}"
     return None
