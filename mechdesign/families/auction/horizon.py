@@ -321,20 +321,20 @@ def _winners(slot: Slot, paying: bool) -> greedy.Award:
     return greedy.award(slot) if paying else greedy.Award(greedy.winners(slot), ())
 
 
-def program_of(problem: AuctionHorizon) -> BinaryProgram:
-    """Return the program; variable slot * users + user."""
+def program_of(instance: Instance, wins: float) -> BinaryProgram:
+    """Return the program; variable slot * users + user, and the rows of users' shares are the last ones."""
     from scipy import sparse
 
-    instance, users, slots = problem.instance, problem.users, problem.slots
+    slots, users = instance.costs.shape
     rows = [
         sparse.csr_array(
             sparse.block_diag([sparse.csr_array(able.T.astype(np.float64)) for able in instance.able])
         )
     ]
     limits = [instance.needs.ravel().astype(np.float64)]
-    if problem.wins:
+    if wins:
         rows.append(sparse.csr_array(sparse.hstack([sparse.eye_array(users)] * slots)))
-        limits.append(np.full(users, float(problem.wins)))
+        limits.append(np.full(users, float(wins)))
     return BinaryProgram(
         instance.costs.ravel().copy(),
         sparse.csr_array(sparse.vstack(rows)),
@@ -358,7 +358,7 @@ def best_selection(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
     nodes : int
         Linear programs of the tree.
     """
-    program = program_of(problem)
+    program = program_of(problem.instance, problem.wins)
     result = solve_binary(program)
     if result.status not in ("optimal", "feasible"):
         return Outcome(result.status, solver=result.solver, message=result.message)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,27 @@ from mechdesign.collect.collecting import (
     number_column,
     require_columns,
 )
-from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError, named_option, option
+from mechdesign.core.errors import (
+    DataError,
+    MethodError,
+    ParameterError,
+    RowError,
+    named_option,
+    option,
+)
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
 from mechdesign.data.identifiers import identifier_or
-from mechdesign.exact.numbers import rational, text_of
+from mechdesign.families.auction.readings import (
+    NAMED,
+    SEASON,
+    SLOT,
+    USER,
+    known_season,
+    reading_operations,
+    share_of,
+    texts,
+)
 from mechdesign.families.auction.season import Bid, Member, Season
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.files import one_at_a_time
@@ -32,18 +48,19 @@ from mechdesign.work.files import one_at_a_time
 if TYPE_CHECKING:
     from mechdesign.families.auction.online import OnlineAuction
 
-USER, SENSING, PRIVACY, TASKS = "user", "sensing", "privacy", "tasks"
+SENSING, PRIVACY, TASKS = "sensing", "privacy", "tasks"
 PAYMENT = "payment"
 
 STATE = Option("state", "path", "the file of the season; made with slot 1, replaced with every slot")
-SEASON = Option("state", "path", "the file of the season")
-NAMED = Option("season", "text", "the name of the season, given with slot 1; the state of another is refused")
-SLOT = Option("slot", "whole number", "the number of the slot, from 1; one that was decided is only repeated")
 REQUEST = Option("request", "texts", "a task that asks for data in this slot (default: by its period)")
 
 
 def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
-    """Return ``step``, which decides a slot, and ``status``, which says how a season stands."""
+    """Return the operations on the tables of a season and of its readings.
+
+    ``step`` decides a slot, and ``status`` says how the season stands. ``noise`` makes the reports of winners
+    out of their readings, on their side, and ``fuse`` the average of each task.
+    """
     takes = (
         Column(USER, "a name, once"),
         Column(SENSING, "what taking part costs it, >= 0"),
@@ -78,6 +95,7 @@ def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
             lambda sources, settings: _status(auction, settings),
             (SEASON, NAMED),
         ),
+        *reading_operations(auction),
     )
 
 
@@ -112,10 +130,7 @@ def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settin
 
 def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
     """Yield a row for each user; payments are added exactly, and rounded once."""
-    path = settings["state"]
-    if not path:
-        raise ParameterError(named_option("state"), "is missing", "name the file that keeps the season")
-    season = Season.load(path, auction.fingerprint, _share(auction), settings["season"])
+    season = known_season(auction, settings)
     paid: dict[str, Fraction] = {}
     for decision in season.decisions:
         for name, payment in zip(decision.winners, decision.payments, strict=True):
@@ -136,14 +151,10 @@ def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
 
 def _season(auction: OnlineAuction, path: str, slot: int, name: str | None) -> Season:
     if Path(path).exists():
-        return Season.load(path, auction.fingerprint, _share(auction), name)
+        return Season.load(path, auction.fingerprint, share_of(auction), name)
     if slot != 1:
         raise ParameterError(option("state", path), "does not exist", "a season begins with slot 1")
     return auction.season(name)
-
-
-def _share(auction: OnlineAuction) -> Fraction:
-    return rational("participation", auction.participation)
 
 
 def _bids(source: Source) -> dict[str, Bid]:
@@ -152,13 +163,13 @@ def _bids(source: Source) -> dict[str, Bid]:
     bids: dict[str, Bid] = {}
     for block in source.blocks([USER, SENSING, PRIVACY, TASKS]):
         with located(source, USER):
-            names = _texts("users", block[USER])
+            names = texts("users", block[USER])
         sensing, privacy = (
             number_column(source, block, column, _is_cost, "{} is not a finite cost >= 0", what="bids")
             for column in (SENSING, PRIVACY)
         )
         with located(source, TASKS):
-            lists = [tuple(text.replace(";", " ").split()) for text in _texts("tasks", block[TASKS])]
+            lists = [tuple(text.replace(";", " ").split()) for text in texts("tasks", block[TASKS])]
         with located(source, USER):
             for row, name in enumerate(names):
                 if name in bids:
@@ -176,19 +187,6 @@ def _bids(source: Source) -> dict[str, Bid]:
 
 def _is_cost(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return (numbers >= 0.0) & np.isfinite(numbers)
-
-
-def _texts(what: str, column: Any) -> list[str]:
-    """Return the texts of a column; integers may be names, bytes and other things may not."""
-    result = []
-    for row, value in enumerate(np.asarray(column).tolist()):
-        if type(value) is int:
-            result.append(str(value))
-        elif isinstance(value, str):
-            result.append(value)
-        else:
-            raise RowError(what, row, f"{text_of(value)} is not a string", "give names as text")
-    return result
 
 
 def waiting_figures(

@@ -28,6 +28,7 @@ from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
+from mechdesign.families.contract.menu_reports import report_operations
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
     items_in_words,
@@ -233,7 +234,7 @@ class ContractMenu(Mechanism):
     # Running it
 
     def operations(self) -> tuple[Operation, ...]:
-        return menu_operations(self)
+        return *menu_operations(self), *report_operations(self)
 
     @rng_alone
     def randomize(self, answers: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
@@ -301,6 +302,11 @@ class ContractMenu(Mechanism):
     def total_payment(self) -> float:
         """Payment of all designed users together."""
         return math.fsum(self.terms.counts * self.payment)
+
+    @cached_property
+    def variances(self) -> Array:
+        """The largest variance of a report of each item, in the units of the data."""
+        return self.noise.variance(self.items[:, 0]) * (self.terms.data_range / 2.0) ** 2
 
     @cached_property
     def error(self) -> float:

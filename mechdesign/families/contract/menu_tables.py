@@ -14,7 +14,6 @@ from mechdesign.collect.collecting import (
     COLUMN,
     Column,
     Operation,
-    Option,
     Settings,
     data_column,
     located,
@@ -23,18 +22,16 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Block, Source
+from mechdesign.families.contract.menu_reports import EPSILON, ITEM, KEEP
 from mechdesign.show.figure import Figure, Intervals, Line, Mark, Panel, Points
 
 if TYPE_CHECKING:
     from mechdesign.families.contract.menu import ContractMenu
 
-ITEM, EPSILON, PAYMENT = "item", "epsilon", "payment"
+PAYMENT = "payment"
 
 MOST_EXPLAINED = 8
 """Items of a menu that are put into sentences."""
-
-
-KEEP = Option("keep", "texts", "column to copy next to the results, such as a name (repeatable)")
 
 
 def items_in_words(items: NDArray[np.float64]) -> list[str]:

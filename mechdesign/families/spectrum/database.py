@@ -26,6 +26,8 @@ from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel_program import Array, Channel, root_below
 from mechdesign.families.spectrum.geometry import audit_interference, positive, squared_distance_to
 from mechdesign.families.spectrum.queries import (
+    ABOVE,
+    SPENT,
     Answer,
     Answers,
     Query,
@@ -333,7 +335,7 @@ class SpectrumDatabase(Mechanism):
                 grants[name] = granted(channel, self.region(name))
             for query in here:
                 place = accepted.index(query) if query in accepted else -1
-                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].answer_of(place)
+                status, radius = (refused[query.user], 0.0) if place < 0 else grants[name].answer_of(place)
                 power = radius**self.path_loss
                 spent = float(state.spent.get(query.user, Fraction(0)))
                 answers[query.user, name] = Answer(query.user, name, status, radius, power, spent)
@@ -471,9 +473,9 @@ def _owners(channels: Sequence[Mapping[str, Any]]) -> dict[str, Registered | Non
     return owners
 
 
-def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[str]:
-    """Charge each user once for a new report; return those whose budget does not allow it."""
-    refused: set[str] = set()
+def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> dict[str, str]:
+    """Charge each user once for a new report; return the statuses of those whose budget does not allow it."""
+    refused: dict[str, str] = {}
     seen: set[str] = set()
     for query in queries:
         if query.user in seen:
@@ -485,7 +487,7 @@ def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[
             continue
         total = state.spent.get(query.user, Fraction(0)) + Fraction(query.epsilon)
         if total > budget:
-            refused.add(query.user)
+            refused[query.user] = SPENT if Fraction(query.epsilon) <= budget else ABOVE
             continue
         state.spent[query.user] = total
         state.reports.setdefault(query.user, set()).add(report)

@@ -54,9 +54,12 @@ from mechdesign.work.files import one_at_a_time, read_text, whole_file
 if TYPE_CHECKING:
     from mechdesign.families.spectrum.database import SpectrumDatabase
 
-STATUSES = ("served", "not served", "covered", "budget spent")
+SPENT, ABOVE = "budget spent", "above the budget"
+
+STATUSES = ("served", "not served", "covered", SPENT, ABOVE)
 """What can become of a query: ``not served``: others pay more; ``covered``: no room outside the owner's tiles
-and protection; ``budget spent``: the user's epsilon."""
+and protection; ``budget spent``: the user's epsilon, with earlier reports; ``above the budget``: this report
+alone needs more epsilon than a user may spend in all."""
 
 Levels = float | tuple[float, ...] | None
 """The least level, or all levels that are accepted; None: any."""
@@ -416,7 +419,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
     """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
     gives = (
         *ASKED[:2],
-        Column("status", "served, not served, covered or budget spent"),
+        Column("status", "served, not served, covered, budget spent or above the budget"),
         Column("radius", "granted, 0 where nothing is"),
         Column("power", "maximum transmission power, that of radius 1 being 1"),
         Column("spent", "epsilon that the user has spent in all"),
@@ -468,8 +471,11 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
         with located(source):
             answers = database.answer(queries)
         database.save_state(settings["state"])  # before anybody sees an answer
+    least = max((query["epsilon"] for query in queries), default=0.0)
+    more = f" ({least:.4g} > {float(database.budget):g}; build the database with a budget of at least that)"
     for status in sorted({answer.status for answer in answers}):
-        settings.count(status, sum(answer.status == status for answer in answers))
+        said = status + more if status == ABOVE else status
+        settings.count(said, sum(answer.status == status for answer in answers))
     failed = [certificate.property for certificate in answers.certificates if not certificate.holds]
     for name in sorted(set(failed)):
         settings.count(f"{name} not proven", failed.count(name))
