@@ -176,7 +176,7 @@ def _drawn(
     try:
         result: NDArray[Any] = mechanism.randomize(values[rows], rng=rng, clip=clip)
     except RowError as error:
-        raise error.moved("values", int(rows[error.row])) from None
+        raise error.changed(row=int(rows[error.row])) from None
     return result
 
 
