@@ -28,12 +28,12 @@ from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
-from mechdesign.families.contract.menu_reports import report_operations
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
     items_in_words,
     menu_figures,
     menu_operations,
+    report_operations,
 )
 from mechdesign.show.figure import Figure
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.auction import horizon_prices
-from mechdesign.families.auction.horizon_prices import horizon_bound, shares_of, task_prices
+from mechdesign.families.auction import horizon_methods
+from mechdesign.families.auction.horizon_methods import horizon_bound, shares_of, task_prices
 
 from .test_horizon import SMALL, brute
 
@@ -69,7 +69,7 @@ def test_the_bound_is_that_of_the_integer_program_where_that_is_for():
 
 
 def test_larger_horizons_take_their_prices_from_some_slots(monkeypatch):
-    monkeypatch.setattr(horizon_prices, "MOST_TOGETHER", 100)
+    monkeypatch.setattr(horizon_methods, "MOST_TOGETHER", 100)
     problem = md.AuctionHorizon(
         users=20, tasks=4, slots=30, epsilon=1.0, generator="redrawn", value_range=0.4
     )

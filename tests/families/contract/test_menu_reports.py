@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.families.contract.menu_reports import device, fused
+from mechdesign.families.contract.menu_tables import device, fused
 
 MODEL = """[model]
 title = "hours"
