@@ -115,9 +115,7 @@ def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
 def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Decide the slot and save the state; only then yield what was decided."""
     (source,) = sources
-    path, slot = settings["state"], settings["slot"]
-    if not path:
-        raise ParameterError(named_option("state"), "is missing", "name the file that keeps the season")
+    path, slot = _state(settings), settings["slot"]
     if slot is None:
         raise ParameterError(
             named_option("slot"), "is missing", "give the slot's number, from 1, so that none is paid twice"
@@ -332,10 +330,13 @@ def _average(
 
 def _known_season(auction: OnlineAuction, settings: Settings) -> Season:
     """Return the season of a state file that exists."""
-    path = settings["state"]
-    if not path:
+    return Season.load(_state(settings), auction.fingerprint, _share(auction), settings["season"])
+
+
+def _state(settings: Settings) -> str:
+    if not settings["state"]:
         raise ParameterError(named_option("state"), "is missing", "name the file that keeps the season")
-    return Season.load(path, auction.fingerprint, _share(auction), settings["season"])
+    return str(settings["state"])
 
 
 def _share(auction: OnlineAuction) -> Fraction:

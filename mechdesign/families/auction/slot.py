@@ -56,6 +56,7 @@ from mechdesign.families.auction.slot_rules import (
     checked_positive,
     checked_requirements,
     checked_tasks,
+    require_one_each,
     slot_of,
     units_above,
 )
@@ -87,10 +88,7 @@ def _tasks(problem: AuctionSlot, field: str, value: Any) -> tuple[tuple[int, ...
 def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ParameterError(field, f"expected a list of names, got {text_of(names)}")
-    if len(names) != len(problem.requirements):
-        raise ParameterError(
-            field, f"{len(names)} for {counted(len(problem.requirements), 'task')}", "give one each"
-        )
+    require_one_each(field, names, len(problem.requirements))
     return tuple(names)
 
 
@@ -359,8 +357,7 @@ def two_phases(problem: AuctionSlot) -> Outcome:
 
     The rule is truthful, fast, and within a logarithmic factor of the best.
     """
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     award = greedy.award(problem.slot)
     bound = (fitted_bound(problem.slot), "the greedy prices by weak duality")
@@ -376,8 +373,7 @@ def why_not_two_phases(problem: AuctionSlot) -> str | None:
 
 def milp(problem: AuctionSlot) -> Outcome:
     """Solve the slot with and without each winner; what pulp proposes is proven in integers."""
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     try:
         award = vcg.award(problem.slot)
@@ -391,8 +387,7 @@ def milp(problem: AuctionSlot) -> Outcome:
 
 def exact(problem: AuctionSlot) -> Outcome:
     """Find the best winners in integers by what is still needed, and their payments."""
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     award = vcg.award_exactly(problem.slot)
     bound = (float_down(problem.slot.value(award.winners)), "dynamic programming, exact")

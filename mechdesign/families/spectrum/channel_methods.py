@@ -85,8 +85,7 @@ def _revenue(channel: Channel, served: dict[int, Form]) -> list[Fraction]:
 
 def allocation_from_patterns(problem: SpectrumChannel) -> Outcome:
     """Return the best pattern; of equal values that with the larger L."""
-    covered = nobody(problem, "patterns")
-    if covered is not None:
+    if (covered := nobody(problem, "patterns")) is not None:
         return covered
     channel = problem.channel
     pole = Fraction(0 if channel.owner is None else channel.privacy_cost)
@@ -134,8 +133,7 @@ def allocation_from_tree(problem: SpectrumChannel, nodes: int = NODES) -> Outcom
     nodes : int
         Largest number of branches; the rest is only bounded, and nothing is claimed.
     """
-    covered = nobody(problem, "search tree")
-    if covered is not None:
+    if (covered := nobody(problem, "search tree")) is not None:
         return covered
     source = "a search tree over all vertex patterns"
     if problem.owner is None:
@@ -169,8 +167,7 @@ def allocation_by_cuts(problem: SpectrumChannel, gap: float = GAP, seconds: floa
     seconds : float, optional
         After this time the best allocation and the bound so far are returned: a minute, less for few users.
     """
-    covered = nobody(problem, "cuts")
-    if covered is not None:
+    if (covered := nobody(problem, "cuts")) is not None:
         return covered
     in_range("gap", gap, 0.0, 1.0)
     seconds = min(SECONDS, SECONDS_A_USER * problem.size) if seconds is None else seconds
@@ -194,8 +191,7 @@ def why_no_cuts(problem: SpectrumChannel) -> str | None:
 
 def allocation_from_lists(problem: SpectrumChannel) -> Outcome:
     """Return the best allocation found."""
-    covered = nobody(problem, "lists and annealing")
-    if covered is not None:
+    if (covered := nobody(problem, "lists and annealing")) is not None:
         return covered
     allocation = quick(problem.channel)
     radii = problem.channel.allowed(allocation.radii, allocation.level)

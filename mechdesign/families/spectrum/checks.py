@@ -204,8 +204,7 @@ def allocation_by_integer_program(
     pieces : int
         Pieces of each revenue.
     """
-    covered = nobody(problem, "MILP")
-    if covered is not None:
+    if (covered := nobody(problem, "MILP")) is not None:
         return covered
     channel = problem.channel
     program = Program(channel, pieces)
@@ -257,8 +256,7 @@ def partition_by_integer_program(problem: SpectrumPartition) -> Outcome:
     """Solve set partitioning and compare with the bound of the relaxation."""
     from scipy.sparse import csr_array, vstack
 
-    nothing = infeasible(problem, "integer program")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "integer program")) is not None:
         return nothing
     costs = (problem.family @ problem.masses) * problem.losses
     rows = csr_array(problem.family.T.astype(np.float64))
@@ -307,8 +305,7 @@ def cloaks_by_conic_program(problem: SpectrumPartition) -> Outcome:
 
     from mechdesign.solvers.convex import solve_convex
 
-    nothing = infeasible(problem, "cvxpy")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "cvxpy")) is not None:
         return nothing
     inside = problem.family.T.astype(np.float64)
     channel: Any

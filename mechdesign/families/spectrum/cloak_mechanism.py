@@ -368,10 +368,7 @@ class SpectrumCloak(Mechanism):
         tiles: Iterable[Tile] = [(0, 0), *self.tiling.neighbors((0, 0))]
         if self.cut is not None:
             tiles = [tile for group in self.cut.groups.values() for tile in group][:2000]
-        marks = []
-        for tile in tiles:
-            corners = [*self.tiling.vertices(tile), self.tiling.vertices(tile)[0]]
-            marks.append(Line([float(x) for x, _ in corners], [float(y) for _, y in corners], series=0))
+        marks = [Line(*self.tiling.outline(tile), series=0) for tile in tiles]
         panel = Panel("x (units of distance)", "y (units of distance)", marks, equal_aspect=True)
         return [
             Figure("The tiles that owners register", [panel], "All places of a tile get the same answers.")

@@ -410,13 +410,11 @@ class SpectrumDatabase(Mechanism):
         owners = {name: owner for name, owner in self.registered().items() if owner is not None}
         if not owners:
             return []
-        marks: list[Any] = []
-        for number, owner in enumerate(owners.values()):
-            for tile in owner.tiles[:DRAWN]:
-                corners = [*self.tiling.vertices(tile), self.tiling.vertices(tile)[0]]
-                marks.append(
-                    Line([float(x) for x, _ in corners], [float(y) for _, y in corners], series=number)
-                )
+        marks: list[Any] = [
+            Line(*self.tiling.outline(tile), series=number)
+            for number, owner in enumerate(owners.values())
+            for tile in owner.tiles[:DRAWN]
+        ]
         centers = [self.tiling.center(owner.tiles[0]) for owner in owners.values()]
         x, y = zip(*((float(x), float(y)) for x, y in centers), strict=True)
         marks.append(Points(x=x, y=y, names=list(owners), label="first tile of each channel"))

@@ -186,7 +186,7 @@ def audit_interference(
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     sums = [sum(map(Fraction, parts), Fraction(0)) for parts in reach]
     sizes = np.array([float(part) for part in sums])
-    pairs, violated, witness = 0, 0, dict[str, Any]()
+    pairs, wrong = 0, list[dict[str, Any]]()
     for one in range(len(xs)):
         far = np.hypot(xs[one + 1 :] - xs[one], ys[one + 1 :] - ys[one])
         needed = sizes[one + 1 :] + sizes[one]
@@ -195,28 +195,22 @@ def audit_interference(
             other = one + 1 + offset
             total = sums[one] + sums[other]
             if not _apart((xs[one], ys[one]), (xs[other], ys[other]), total):
-                violated += 1
-                if not witness:
-                    witness = {"users": [one, other], "distance": far[offset], "needed": float(total)}
+                wrong.append({"users": [one, other], "distance": far[offset], "needed": float(total)})
     if owner is not None:
         ring = sum(map(Fraction, owner_reach), Fraction(0))
         for user, size in enumerate(sums):
-            pairs += 1
-            needed_here = size + ring + (0 if widening is None else Fraction(float(widening[user])))
-            if not _apart((xs[user], ys[user]), owner, needed_here):
-                violated += 1
-                if not witness:
-                    witness = {"user": user, "of": "the owner", "needed": float(needed_here)}
+            total = size + ring + (0 if widening is None else Fraction(float(widening[user])))
+            if not _apart((xs[user], ys[user]), owner, total):
+                wrong.append({"user": user, "of": "the owner", "needed": float(total)})
+        pairs += len(sums)
     ring = sum(map(Fraction, region_reach), Fraction(0))
     for user, size in enumerate(sums):
         place = Fraction(xs[user]), Fraction(ys[user])
         for number, polygon in enumerate(regions):
-            pairs += 1
             if not _away(place, polygon, (size + ring) ** 2):
-                violated += 1
-                if not witness:
-                    witness = {"user": user, "of": "the owner", "tile": number, "needed": float(size + ring)}
-    return InterferenceAudit(pairs, violated, witness)
+                wrong.append({"user": user, "of": "the owner", "tile": number, "needed": float(size + ring)})
+        pairs += len(regions)
+    return InterferenceAudit(pairs, len(wrong), wrong[0] if wrong else {})
 
 
 def _away(place: Vertex, polygon: Polygon, square: Fraction) -> bool:

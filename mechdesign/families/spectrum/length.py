@@ -117,8 +117,7 @@ def length_by_conic_program(problem: LengthProblem) -> Outcome:
 
     from mechdesign.solvers.convex import solve_convex
 
-    refused = problem.refusal("cvxpy")
-    if refused is not None:
+    if (refused := problem.refusal("cvxpy")) is not None:
         return refused
     square, linear, reciprocal = problem.terms
     unit = min((reciprocal / square) ** (1.0 / 3.0), math.sqrt(reciprocal / linear))

@@ -58,8 +58,7 @@ from mechdesign.families.spectrum.partition_programs import (
 
 def partition_by_dynamic_program(problem: SpectrumPartition) -> Outcome:
     """Return the cheapest chain of intervals from the first place to the last."""
-    nothing = infeasible(problem, "dynamic program")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "dynamic program")) is not None:
         return nothing
     unit, costs = exact_costs(problem)
     first = problem.family.argmax(axis=1)
@@ -165,8 +164,7 @@ class PartitionSearch:
 
 def partition_by_search(problem: SpectrumPartition) -> Outcome:
     """Search with growing slack until there is a partition."""
-    nothing = infeasible(problem, "search")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "search")) is not None:
         return nothing
     family = problem.family
     relaxed = cloak_program(problem, (family @ problem.masses) * problem.losses)
@@ -283,8 +281,7 @@ def _noise(epsilon: float, delta: float, distance: int) -> Array:
 
 def windows_of_truncated_laplace(problem: SpectrumPartition) -> Outcome:
     """Return the channel of the window cut to the map."""
-    nothing = infeasible(problem, "formula")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "formula")) is not None:
         return nothing
     assert problem.epsilon is not None
     assert problem.delta is not None

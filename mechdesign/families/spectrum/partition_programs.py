@@ -122,8 +122,7 @@ NEGLIGIBLE = 1e-9
 
 def cloaks_by_linear_program(problem: SpectrumPartition) -> Outcome:
     """Solve the program of the notion."""
-    nothing = infeasible(problem, "HiGHS simplex")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "HiGHS simplex")) is not None:
         return nothing
     if problem.notion in ("partition", "cloak"):
         return _cloak(problem)

@@ -349,8 +349,7 @@ def figures(problem: SpectrumPrimary, solution: Solution[Any]) -> list[Figure]:
 
 def widening_from_quartic(problem: SpectrumPrimary) -> Outcome:
     """Return the best of roots and ends."""
-    nobody = infeasible(problem, "roots")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "roots")) is not None:
         return nobody
     level, bound = best_mean(problem)
     return outcome(
@@ -397,8 +396,7 @@ def _revenue(problem: SpectrumPrimary, levels: Array) -> Array:
 
 def widening_by_intervals(problem: SpectrumPrimary) -> Outcome:
     """Halve intervals until the bound is near the value."""
-    nobody = infeasible(problem, "intervals")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "intervals")) is not None:
         return nobody
     low, high = _bracket(problem)
     ends = np.linspace(low, high, 257)
@@ -445,8 +443,7 @@ FARTHEST = 2.0**60
 
 def widening_at_turning_point(problem: SpectrumPrimary) -> Outcome:
     """Bracket the change of sign and halve it to the last bit."""
-    nobody = infeasible(problem, "bisection")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "bisection")) is not None:
         return nobody
     cost = Fraction(problem.privacy_cost)
 
