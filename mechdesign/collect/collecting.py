@@ -388,6 +388,42 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
         raise error.within(place) from None
 
 
+def number_column(
+    source: Source,
+    block: Block,
+    column: str,
+    fits: Callable[[NDArray[np.float64]], NDArray[np.bool_]] = np.isfinite,
+    wrong: str = "is not a finite number",
+    remedy: str = "correct it",
+    what: str = "",
+) -> NDArray[np.float64]:
+    """Return a column of numbers; the error names file, column and the first row that does not fit.
+
+    Parameters
+    ----------
+    source : Source
+    block : mapping
+        Of the source.
+    column : str
+    fits : callable
+        From the numbers to which of them may stand there.
+    wrong : str
+        What is wrong with one that may not, with ``{}`` for it.
+    remedy : str
+    what : str
+        What errors call the numbers; by default the column's name.
+    """
+    from mechdesign.collect.codec import as_floats
+
+    with located(source, column):
+        numbers = as_floats(block[column], 1, what or column)
+        strange = ~fits(numbers)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise RowError(what or column, row, wrong.format(f"{numbers[row]:g}"), remedy)
+    return numbers
+
+
 def side_by_side(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
     """Yield columns side by side, (n, d) a block, each read by its function.
 

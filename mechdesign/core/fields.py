@@ -160,6 +160,13 @@ def checked(
     return related(meaning, alone, form=form, default=default, limits=limits)
 
 
+def amount(
+    meaning: str, check: Callable[[str, Any], Any], *, form: str = "number > 0", default: Any = REQUIRED
+) -> Any:
+    """Return a field of numbers above 0 whose check says more, such as how large they may be."""
+    return checked(meaning, check, form=form, default=default, limits=POSITIVE)
+
+
 def whole(
     meaning: str, *, low: int, high: int | None = None, default: Any = REQUIRED, form: str = "int"
 ) -> Any:
@@ -252,7 +259,7 @@ def flag(meaning: str, *, default: bool = False) -> Any:
 @dataclass_transform(
     kw_only_default=True,
     frozen_default=True,
-    field_specifiers=(related, checked, whole, real, epsilon_field, delta_field, choice, flag),
+    field_specifiers=(related, checked, amount, whole, real, epsilon_field, delta_field, choice, flag),
 )
 def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
     """Return the decorator of problems: frozen, parameters by name only, documented by their fields.

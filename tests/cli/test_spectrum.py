@@ -90,6 +90,22 @@ def test_slots_one_after_the_other(place, capsys):
     assert rows_of(place / "d.csv")[1]["status"] == "budget spent"
 
 
+def test_the_shipped_user_asks_the_shipped_database(tmp_path, monkeypatch, capsys):
+    """Its epsilon is above the default budget, which is said; with a budget of 20 it is served."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.csv").write_text("user,channel,x,y\nann,channel,0,9\nbob,channel,7,0\n")
+    assert main(["build", "spectrum/zhang2019_figure6_12", "-o", "u.json"]) == 0
+    assert main(["run", "u.json", "query", "p.csv", "-o", "q.csv"]) == 0
+    for more, status in (([], "above the budget"), (["--set", "budget=20"], "served")):
+        assert main(["build", "spectrum/occupied_overlap", "-o", "db.json", "--force", *more]) == 0
+        capsys.readouterr()
+        run = ["run", "db.json", "answer", "q.csv", "-o", f"{len(more)}.csv", "--state", f"{len(more)}.json"]
+        assert main(run) == 0
+        said = capsys.readouterr().out
+        assert ("2 above the budget (9.113 > 1; build the database with" in said) == (not more)
+        assert [row["status"] for row in rows_of(tmp_path / f"{len(more)}.csv")] == [status] * 2
+
+
 def test_two_processes_do_not_answer_from_one_state_at_once(place):
     """Else both would spend the same budget."""
     other = threading.Thread(target=answer, args=(place, SLOT))

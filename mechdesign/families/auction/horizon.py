@@ -2,11 +2,6 @@
 
 An instance holds all slots of a horizon, drawn from a seed as in table 5.2 of the source. It is played slot
 after slot by one of the policies, without knowledge of what comes.
-
-The methods of ``auction-horizon``: the first one that applies is the default.
-
-For small horizons, one integer program over all slots: a covering program with a variable for each user in
-each slot. Otherwise the online rule plays one slot at a time.
 """
 
 from __future__ import annotations
@@ -22,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real, whole
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
+from mechdesign.core.fields import amount, choice, frozen_problem, real, whole
+from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.exact.numbers import rational
 from mechdesign.families.auction import OnlineAuction, greedy
@@ -36,8 +31,6 @@ from mechdesign.families.auction.slot_rules import (
     needed,
     slot_of,
 )
-from mechdesign.solvers.covering import branch
-from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.work.bars import progress
 
 ENDLESS = 1 << 62
@@ -148,19 +141,12 @@ class AuctionHorizon(Problem[OnlineAuction]):
     users: int = whole("Number of users of each.", low=2, high=10_000)
     tasks: int = whole("Number of users of each.", low=1, high=1000)
     slots: int = whole("Number of users of each.", low=1, high=10_000)
-    epsilon: float = checked(
-        "The announced privacy level; a user costs sensing + privacy * epsilon.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
+    epsilon: float = amount(
+        "The announced privacy level; a user costs sensing + privacy * epsilon.", checked_positive
     )
     participation: float = real("D.", low=0.0, high=1.0, high_open=True, form="number in [0, 1)", default=0.2)
-    tradeoff: float = checked(
-        "gamma of the online rule; the offline optimum does not depend on it.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
+    tradeoff: float = amount(
+        "gamma of the online rule; the offline optimum does not depend on it.", checked_positive, default=1.0
     )
     generator: Literal["fixed", "redrawn"] = choice(
         "Whether a user keeps its costs and tasks, or draws them again in each slot.",
@@ -168,12 +154,8 @@ class AuctionHorizon(Problem[OnlineAuction]):
         default="fixed",
     )
     seed: int = whole("Of the drawn users and requirements.", low=0, default=0)
-    value_range: float = checked(
-        "zeta: the length of the interval the data lie in.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
+    value_range: float = amount(
+        "zeta: the length of the interval the data lie in.", checked_positive, default=1.0
     )
 
     # Data
@@ -205,12 +187,10 @@ class AuctionHorizon(Problem[OnlineAuction]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return the cost of all who are selected, over all slots."""
         chosen = np.asarray(variables["selected"]) > 0
         return math.fsum(self.instance.costs[chosen].tolist())
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the numbers of missing selections, for tasks and for users' shares."""
         chosen = (np.asarray(variables["selected"]) > 0).astype(np.int64)
         has = np.einsum("tn,tnk->tk", chosen, self.instance.able.astype(np.int64))
         missing = np.maximum(self.instance.needs - has, 0)
@@ -218,7 +198,6 @@ class AuctionHorizon(Problem[OnlineAuction]):
         return {"coverage": float(missing.sum()), "participation": float(short.sum())}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return coverage and participation, counted, and optimality of the cost."""
         missing = self.residuals(solution.variables)
         certificates = [
             Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()
@@ -333,89 +312,3 @@ def play(
 
 def _winners(slot: Slot, paying: bool) -> greedy.Award:
     return greedy.award(slot) if paying else greedy.Award(greedy.winners(slot), ())
-
-
-def program_of(problem: AuctionHorizon) -> BinaryProgram:
-    """Return the program; variable slot * users + user."""
-    from scipy import sparse
-
-    instance, users, slots = problem.instance, problem.users, problem.slots
-    rows = [
-        sparse.csr_array(
-            sparse.block_diag([sparse.csr_array(able.T.astype(np.float64)) for able in instance.able])
-        )
-    ]
-    limits = [instance.needs.ravel().astype(np.float64)]
-    if problem.wins:
-        rows.append(sparse.csr_array(sparse.hstack([sparse.eye_array(users)] * slots)))
-        limits.append(np.full(users, float(problem.wins)))
-    return BinaryProgram(
-        instance.costs.ravel().copy(),
-        sparse.csr_array(sparse.vstack(rows)),
-        np.concatenate(limits),
-        np.zeros(users * slots, dtype=np.bool_),
-    )
-
-
-MOST_VARIABLES = 600
-
-NODES = 150
-"""Linear programs that may be solved to prove the optimum."""
-
-
-def best_selection(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
-    """Solve the integer program, and prove a bound by a tree of our own.
-
-    Parameters
-    ----------
-    problem : AuctionHorizon
-    nodes : int
-        Linear programs of the tree.
-    """
-    program = program_of(problem)
-    result = solve_binary(program)
-    if result.status not in ("optimal", "feasible"):
-        return Outcome(result.status, solver=result.solver, message=result.message)
-    proof = branch(program, result.variables, nodes)
-    selected = proof.variables.reshape(problem.slots, problem.users).astype(np.int64)
-    value = problem.objective({"selected": selected})
-    met = value - proof.bound <= 1e-9 * value
-    return Outcome(
-        status="optimal" if met else "feasible",
-        variables={"selected": selected},
-        bound=proof.bound,
-        bound_source="linear relaxations of a tree",
-        solver=result.solver,
-        notes={"nodes": proof.nodes, "solver_says": result.status},
-    )
-
-
-def why_not_best_selection(problem: AuctionHorizon) -> str | None:
-    """Return why there are too many variables, or None."""
-    count = problem.slots * problem.users
-    if count > MOST_VARIABLES:
-        return f"{count} slots times users are too many; the limit is {MOST_VARIABLES}"
-    return None
-
-
-def online(problem: AuctionHorizon) -> Outcome:
-    """Play all slots, one at a time; there is no bound, since the rule knows nothing of the optimum.
-
-    Only that everybody must have won often enough at the end is enforced: who can no longer afford to lose a
-    slot wins whatever it costs.
-    """
-    played = play(problem, "deadline", paying=False)
-    return Outcome(
-        status="feasible",
-        variables={"selected": played.selected.astype(np.int64)},
-        solver="online two-phase greedy",
-        notes={"largest_backlog": float(played.largest_backlog.max())},
-    )
-
-
-METHODS = (
-    Method("milp", AuctionHorizon, "numeric", "integer program over all slots, for small horizons",
-           best_selection, why_not_best_selection),
-    Method("online", AuctionHorizon, "heuristic",
-           "the online rule, slot after slot, with a deadline for every user's share", online),
-)  # fmt: skip

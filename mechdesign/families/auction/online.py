@@ -33,6 +33,7 @@ from mechdesign.families.auction.slot_rules import (
     checked_positive,
     checked_requirements,
     checked_reserve,
+    require_one_each,
     slot_of,
     units_above,
     units_below,
@@ -140,21 +141,13 @@ class OnlineAuction(Mechanism):
     ) -> None:
         self.tasks = task_names_of(tasks)
         self.requirements = checked_requirements(requirements)
-        if len(self.requirements) != len(self.tasks):
-            raise ParameterError(
-                "requirements",
-                f"{len(self.requirements)} for {counted(len(self.tasks), 'task')}",
-                "give one each",
-            )
+        require_one_each("requirements", self.requirements, len(self.tasks))
         self.epsilon = checked_positive("epsilon", epsilon)
         self.participation = in_range("participation", participation, 0.0, 1.0, high_open=True)
         self.tradeoff = checked_positive("tradeoff", tradeoff)
         self.reserve = checked_reserve(reserve)
         lengths = [1] * len(self.tasks) if periods is None else list(periods)
-        if len(lengths) != len(self.tasks):
-            raise ParameterError(
-                "periods", f"{len(lengths)} for {counted(len(self.tasks), 'task')}", "give one each"
-            )
+        require_one_each("periods", lengths, len(self.tasks))
         self.periods = tuple(integer("periods", period, 1) for period in lengths)
         self.rule = all_rules()[one_of("rule", rule, tuple(all_rules()))]
         self.policy = one_of("policy", policy, POLICIES)
@@ -279,10 +272,7 @@ class OnlineAuction(Mechanism):
         self, number: int, requested: Iterable[str] | None, requirements: Sequence[int] | None
     ) -> list[int]:
         amounts = self.requirements if requirements is None else checked_requirements(requirements)
-        if len(amounts) != len(self.tasks):
-            raise ParameterError(
-                "requirements", f"{len(amounts)} for {counted(len(self.tasks), 'task')}", "give one each"
-            )
+        require_one_each("requirements", amounts, len(self.tasks))
         if requested is None:
             asks = {place for place, period in enumerate(self.periods) if (number - 1) % period == 0}
         else:
@@ -327,7 +317,6 @@ class OnlineAuction(Mechanism):
         return randomizer(noise, self.epsilon, low, high)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``step``: the bids of a slot in, winners and payments out; and ``status`` of a season."""
         return auction_operations(self)
 
     # What it promises
@@ -374,7 +363,6 @@ class OnlineAuction(Mechanism):
         return trial_certificates(self)
 
     def explained(self) -> tuple[str, ...]:
-        """Return an explanation of the rule, and of the scope of its truthfulness."""
         if self.participation == 0 or self.policy == "static":
             return super().explained()
         most = "reserve price" if self.owed == "reserve" else f"{self.owed} price that others ask"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related
+from mechdesign.core.fields import Kept, amount, checked, choice, frozen_problem, real, related
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
@@ -56,6 +56,7 @@ from mechdesign.families.auction.slot_rules import (
     checked_positive,
     checked_requirements,
     checked_tasks,
+    require_one_each,
     slot_of,
     units_above,
 )
@@ -87,10 +88,7 @@ def _tasks(problem: AuctionSlot, field: str, value: Any) -> tuple[tuple[int, ...
 def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ParameterError(field, f"expected a list of names, got {text_of(names)}")
-    if len(names) != len(problem.requirements):
-        raise ParameterError(
-            field, f"{len(names)} for {counted(len(problem.requirements), 'task')}", "give one each"
-        )
+    require_one_each(field, names, len(problem.requirements))
     return tuple(names)
 
 
@@ -150,9 +148,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         lambda _, bids: checked_bids(bids),
         form="(n, 2) array",
     )
-    epsilon: float = checked(
-        "The announced privacy level of every report.", checked_positive, limits=POSITIVE, form="number > 0"
-    )
+    epsilon: float = amount("The announced privacy level of every report.", checked_positive)
     requirements: Kept[NDArray[np.int64], Sequence[int] | NDArray[np.int64]] = checked(
         "Number of winners that each task needs.",
         lambda _, numbers: checked_requirements(numbers),
@@ -167,13 +163,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         form="(n,) array >= 0",
         default=None,
     )
-    tradeoff: float = checked(
-        "gamma: the weight of money against backlogs.",
-        checked_positive,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
-    )
+    tradeoff: float = amount("gamma: the weight of money against backlogs.", checked_positive, default=1.0)
     reserve: float | None = real(
         "Largest payment. A user who asks more is not admitted; an essential user is paid it.",
         low=0.0,
@@ -227,11 +217,9 @@ class AuctionSlot(Problem[OnlineAuction]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return the sum over the winners of tradeoff * cost - backlog, rounded once."""
         return float(self.slot.value(np.asarray(variables["winners"]).tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the number of winners that tasks lack, and the largest loss of a winner."""
         winners = np.asarray(variables["winners"], dtype=np.int64)
         missing = np.maximum(self.requirements - self.slot.able[winners].sum(axis=0), 0)
         payments = np.asarray(variables["payments"]).tolist()
@@ -242,7 +230,6 @@ class AuctionSlot(Problem[OnlineAuction]):
         return {"coverage": float(missing.sum()), "individual_rationality": max(0.0, *losses, 0.0)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return coverage and individual rationality, exact, truthfulness of the rule, and optimality."""
         winners = np.asarray(solution.variables["winners"]).tolist()
         paid = [Fraction(0)] * len(self.bids)
         for user, payment in zip(winners, np.asarray(solution.variables["payments"]).tolist(), strict=True):
@@ -264,7 +251,6 @@ class AuctionSlot(Problem[OnlineAuction]):
         )
 
     def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
-        """Return the auction over many slots with these tasks, by the rule of the solution."""
         names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
         auction = OnlineAuction(
             names,
@@ -371,8 +357,7 @@ def two_phases(problem: AuctionSlot) -> Outcome:
 
     The rule is truthful, fast, and within a logarithmic factor of the best.
     """
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     award = greedy.award(problem.slot)
     bound = (fitted_bound(problem.slot), "the greedy prices by weak duality")
@@ -388,8 +373,7 @@ def why_not_two_phases(problem: AuctionSlot) -> str | None:
 
 def milp(problem: AuctionSlot) -> Outcome:
     """Solve the slot with and without each winner; what pulp proposes is proven in integers."""
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     try:
         award = vcg.award(problem.slot)
@@ -403,8 +387,7 @@ def milp(problem: AuctionSlot) -> Outcome:
 
 def exact(problem: AuctionSlot) -> Outcome:
     """Find the best winners in integers by what is still needed, and their payments."""
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     award = vcg.award_exactly(problem.slot)
     bound = (float_down(problem.slot.value(award.winners)), "dynamic programming, exact")

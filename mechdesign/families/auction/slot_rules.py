@@ -13,7 +13,7 @@ The generators draw as in table 5.2 of the source, each from a seed of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.exact.numbers import doubles, rational, text_of, wholes
 
@@ -270,6 +271,12 @@ def checked_requirements(value: Any) -> Wholes:
             "requirements", f"that of task {task} is negative ({numbers[task]})", "give a number >= 0"
         )
     return numbers
+
+
+def require_one_each(field: str, entries: Sized, tasks: int) -> None:
+    """Raise ParameterError unless there is one entry for each task."""
+    if len(entries) != tasks:
+        raise ParameterError(field, f"{len(entries)} for {counted(tasks, 'task')}", "give one each")
 
 
 def checked_positive(field: str, value: Any) -> float:

@@ -25,9 +25,9 @@ are used; its objective is not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,6 +293,40 @@ class LinearRows:
     equal_limits: Array
 
 
+def _stated(people: Population, budget: float | None, rational: bool = True) -> tuple[Entries, list[Array]]:
+    """Return the rows of the budget and, if ``rational``, of IR: entries and limits."""
+    own = np.arange(len(people.types))
+    entries: Entries = []
+    limits = [np.zeros(0)]
+    if budget is not None:
+        entries.append((np.zeros_like(own), len(own) + own, people.counts))
+        limits.append(np.array([budget]))
+    if rational:
+        start = len(entries)
+        entries += [(start + own, own, people.types), (start + own, len(own) + own, -np.ones(len(own)))]
+        limits.append(-people.cost)
+    return entries, limits
+
+
+def _preferences(people: Population, start: int, own: Any, other: Any) -> Entries:
+    """Return the entries of IC rows from ``start`` on: a type of ``own`` does not prefer that one's item."""
+    size, theta = len(people.types), people.types[own]
+    place, ones = start + np.arange(len(own)), np.ones(len(own))
+    return [
+        (place, own, theta),
+        (place, other, -theta),
+        (place, size + own, -ones),
+        (place, size + other, ones),
+    ]
+
+
+def _rows(
+    size: int, upper: Entries, limits: list[Array], equal: Sequence[Any] = (), fixed: Any = ()
+) -> LinearRows:
+    bounds, totals = np.concatenate(limits), np.asarray(fixed, dtype=np.float64)
+    return LinearRows(_matrix(upper, len(bounds), size), bounds, _matrix(equal, len(totals), size), totals)
+
+
 def all_rows(people: Population, information: str, budget: float | None) -> LinearRows:
     """Return the program exactly as stated: budget, k IR rows and, with private types, k (k - 1) IC rows.
 
@@ -302,30 +336,13 @@ def all_rows(people: Population, information: str, budget: float | None) -> Line
     >>> all_rows(people, "incomplete", 10.0).upper.shape
     (10, 6)
     """
-    size, theta = len(people.types), people.types
-    own = np.arange(size)
-    entries: Entries = []
-    limits = [np.zeros(0)]
-    start = 0
-    if budget is not None:
-        entries.append((np.zeros(size, dtype=np.int64), size + own, people.counts))
-        limits.append(np.array([budget]))
-        start = 1
-    entries += [(start + own, own, theta), (start + own, size + own, -np.ones(size))]
-    limits.append(-people.cost)
-    start += size
+    size = len(people.types)
+    entries, limits = _stated(people, budget)
     if information == "incomplete":
-        i, j = np.nonzero(~np.eye(size, dtype=bool))
-        place, ones = start + np.arange(len(i)), np.ones(len(i))
-        entries += [
-            (place, i, theta[i]),
-            (place, j, -theta[i]),
-            (place, size + i, -ones),
-            (place, size + j, ones),
-        ]
-        limits.append(np.zeros(len(i)))
-    bounds = np.concatenate(limits)
-    return LinearRows(_matrix(entries, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
+        own, other = np.nonzero(~np.eye(size, dtype=bool))
+        entries += _preferences(people, sum(map(len, limits)), own, other)
+        limits.append(np.zeros(len(own)))
+    return _rows(size, entries, limits)
 
 
 def reduced_rows(people: Population, information: str, budget: float | None) -> LinearRows:
@@ -336,48 +353,23 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
     """
     if information == "complete":
         return all_rows(people, information, budget)
-    size, theta = len(people.types), people.types
-    own, low = np.arange(size), np.arange(size - 1)
-    upper: Entries = []
-    limits: list[Array] = [np.zeros(0)]
-    start = 0
-    if budget is not None:
-        upper.append((np.zeros(size, dtype=np.int64), size + own, people.counts))
-        limits.append(np.array([budget]))
-        start = 1
-    ones = np.ones(size - 1)
-    if people.cost[-1] >= people.cost.max():
-        upper += [(start + low, low + 1, ones), (start + low, low, -ones)]
-        limits.append(np.zeros(size - 1))
-        local = [
-            (low, low, theta[:-1]),
-            (low, low + 1, -theta[:-1]),
-            (low, size + low, -ones),
-            (low, size + low + 1, ones),
-            (np.array([size - 1]), np.array([size - 1]), theta[-1:]),
-            (np.array([size - 1]), np.array([2 * size - 1]), np.array([-1.0])),
-        ]
-        fixed = np.append(np.zeros(size - 1), -people.cost[-1])
-        bounds = np.concatenate(limits)
-        return LinearRows(_matrix(upper, len(bounds), size), bounds, _matrix(local, size, size), fixed)
-    upper += [(start + own, own, theta), (start + own, size + own, -np.ones(size))]
-    limits.append(-people.cost)
-    start += size
-    for first, second, price in ((low, low + 1, theta[:-1]), (low + 1, low, theta[1:])):
-        place = start + low
-        upper += [
-            (place, first, price),
-            (place, second, -price),
-            (place, size + first, -ones),
-            (place, size + second, ones),
-        ]
-        limits.append(np.zeros(size - 1))
-        start += size - 1
-    bounds = np.concatenate(limits)
-    return LinearRows(_matrix(upper, len(bounds), size), bounds, _matrix([], 0, size), np.zeros(0))
+    size, low = len(people.types), np.arange(len(people.types) - 1)
+    is_simple = bool(people.cost[-1] >= people.cost.max())
+    entries, limits = _stated(people, budget, rational=not is_simple)
+    none = np.zeros(size - 1)
+    if not is_simple:
+        for own, other in ((low, low + 1), (low + 1, low)):
+            entries += _preferences(people, sum(map(len, limits)), own, other)
+            limits.append(none)
+        return _rows(size, entries, limits)
+    start, ones, last = sum(map(len, limits)), np.ones(size - 1), np.array([size - 1])
+    entries += [(start + low, low + 1, ones), (start + low, low, -ones)]
+    local = _preferences(people, 0, low, low + 1)
+    local += [(last, last, people.types[-1:]), (last, size + last, np.array([-1.0]))]
+    return _rows(size, entries, [*limits, none], local, np.append(none, -people.cost[-1]))
 
 
-def _matrix(entries: Entries, rows: int, size: int) -> csr_array:
+def _matrix(entries: Sequence[Any], rows: int, size: int) -> csr_array:
     from scipy.sparse import csr_array
 
     if not entries:

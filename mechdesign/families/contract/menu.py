@@ -14,22 +14,26 @@ from numpy.typing import NDArray
 from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.client import rng_alone
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.noise import noise_of, randomizer
+from mechdesign.collect.noise import NumberNoise, noise_of, randomizer
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of
+from mechdesign.core.problem import Problem, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted, encode
 from mechdesign.core.validation import finite_array, in_range, integer, one_of, user_count
 from mechdesign.core.values import Forecast, frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
+from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
     items_in_words,
     menu_figures,
     menu_operations,
+    report_operations,
 )
 from mechdesign.show.figure import Figure
 
@@ -230,8 +234,7 @@ class ContractMenu(Mechanism):
     # Running it
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``choose``: types in, items and payments out."""
-        return menu_operations(self)
+        return *menu_operations(self), *report_operations(self)
 
     @rng_alone
     def randomize(self, answers: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
@@ -301,6 +304,11 @@ class ContractMenu(Mechanism):
         return math.fsum(self.terms.counts * self.payment)
 
     @cached_property
+    def variances(self) -> Array:
+        """The largest variance of a report of each item, in the units of the data."""
+        return self.noise.variance(self.items[:, 0]) * (self.terms.data_range / 2.0) ** 2
+
+    @cached_property
     def error(self) -> float:
         """The sum of counts loss(epsilon) over the buyers, times (users / buyers)^2."""
         buys, counts = self.epsilon > 0, self.terms.counts
@@ -342,7 +350,6 @@ class ContractMenu(Mechanism):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return IR, IC, budget and monotonicity (exact), and optimality where the prices prove it."""
         optimal = self._optimality
         return self._incentives if optimal is None else (*self._incentives, optimal)
 
@@ -379,9 +386,7 @@ class ContractMenu(Mechanism):
         return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {conditions}")
 
     def figures(self) -> list[Figure]:
-        """Return the items, and what the types it was designed for choose."""
-        types = np.asarray(self.terms.types, dtype=np.float64)
-        return menu_figures(self.items, types, self.epsilon, self.payment) if len(self.items) else []
+        return menu_figures(np.asarray(self.terms.types, dtype=np.float64), self.epsilon, self.payment)
 
     def _figures(self) -> str:
         level = self.items[:, 0]
@@ -403,9 +408,57 @@ class ContractMenu(Mechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the menu from plain values, auditing it again."""
         terms = Terms(**{field: content[key] for field, key in TERMS.items()})
         return cls(content["epsilon"], content["payment"], terms)
+
+
+class MenuProblem(Problem[ContractMenu]):
+    """A problem whose solution is a menu: its noise, the limits of epsilon, and the terms of the menu."""
+
+    data_range: float
+    confidence: float
+    noise: str | Mapping[str, Any]
+    epsilon_min: float
+    epsilon_max: float | None
+
+    @cached_property
+    def noise_model(self) -> NumberNoise:
+        """The noise as an object."""
+        return noise_of(self.noise)
+
+    @property
+    def limits(self) -> EpsilonLimits:
+        """Floor and cap of epsilon, those of the noise included."""
+        noise = self.noise_model
+        high = math.inf if self.epsilon_max is None else self.epsilon_max
+        return EpsilonLimits(max(self.epsilon_min, noise.lowest), min(high, noise.highest))
+
+    def require_limits(self) -> None:
+        """Raise ParameterError where the cap is below the floor."""
+        if self.limits.low > self.limits.high:
+            raise ParameterError(
+                "epsilon_max",
+                f"{self.limits.high:g} is below the floor {self.limits.low:g}",
+                "raise it or lower epsilon_min",
+            )
+
+    def menu(self, variables: Variables, **terms: Any) -> ContractMenu:
+        """Return the menu of a solution; refused when its exact audit fails."""
+        shared = Terms(
+            data_range=self.data_range,
+            confidence=self.confidence,
+            noise=self.noise,
+            epsilon_min=self.limits.low,
+            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
+            **terms,
+        )
+        return ContractMenu(variables["epsilon"], variables["payment"], shared)
+
+
+def figures(problem: MenuProblem, solution: Solution[Any]) -> list[Figure]:
+    """Return the items and what each type chooses."""
+    names = ("types", "epsilon", "payment")
+    return menu_figures(*(np.asarray(solution.variables[name], dtype=np.float64) for name in names))
 
 
 def _require(terms: Terms, epsilon: Array, payment: Array) -> None:

@@ -317,12 +317,10 @@ class TruncatedNormal(Density):
 
     @property
     def rounding(self) -> float:
-        """By how much the cdf, a difference over the mass, may be off."""
         start, mass = self._mass()
         return 2.0**-48 * max(1.0, start / mass)
 
     def cdf(self, theta: Array) -> Array:
-        """Return the share of types up to theta."""
         from scipy.special import ndtr
 
         start, mass = self._mass()
@@ -352,7 +350,6 @@ class Beta(Density):
         return np.clip((theta - self.low) / (self.high - self.low), 0.0, 1.0)
 
     def cdf(self, theta: Array) -> Array:
-        """Return the regularised incomplete beta function."""
         from scipy.special import betainc
 
         return np.asarray(betainc(self.a, self.b, self._unit(theta)))
@@ -408,7 +405,6 @@ class Histogram(Density):
         return np.asarray(cumulative / cumulative[-1])
 
     def cdf(self, theta: Array) -> Array:
-        """Return the share of types up to theta: straight within a bin."""
         return np.interp(theta, self.edges, self._at_edges())
 
     def pdf(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:

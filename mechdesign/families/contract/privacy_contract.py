@@ -13,18 +13,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related, whole
+from mechdesign.core.fields import Kept, amount, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import Vector
-from mechdesign.families.contract.allocation import EpsilonLimits, shadow_prices
+from mechdesign.families.contract.allocation import shadow_prices
 from mechdesign.families.contract.incentives import audit_menu
-from mechdesign.families.contract.menu import ContractMenu, Terms
-from mechdesign.families.contract.menu_tables import menu_figures
+from mechdesign.families.contract.menu import ContractMenu, MenuProblem
 from mechdesign.families.contract.population import (
     MOST,
     TYPE_GENERATORS,
@@ -37,7 +35,6 @@ from mechdesign.families.contract.population import (
     checked_types,
     population,
 )
-from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -45,7 +42,7 @@ INFORMATION = ("incomplete", "complete")
 
 
 @frozen_problem(eq=False)
-class PrivacyContract(Problem[ContractMenu]):
+class PrivacyContract(MenuProblem):
     """The best menu of (epsilon, payment) items for buying privacy from users with private preferences.
 
     ::
@@ -108,23 +105,15 @@ class PrivacyContract(Problem[ContractMenu]):
         lambda problem, _, counts: checked_counts(counts, len(problem.types)),
         form="(k,) array or number",
     )
-    budget: float | None = checked(
+    budget: float | None = amount(
         "Money for all users together. Exactly one of ``budget`` and ``target_error`` is given.",
         checked_amount,
-        limits=POSITIVE,
-        form="number > 0",
         default=None,
     )
     information: Literal["incomplete", "complete"] = choice(
         "Whether the types are the users' secret or known.", INFORMATION, default="incomplete"
     )
-    data_range: float = checked(
-        "Length gamma of the interval the values lie in.",
-        checked_amount,
-        limits=POSITIVE,
-        form="number > 0",
-        default=1.0,
-    )
+    data_range: float = amount("Length gamma of the interval the values lie in.", checked_amount, default=1.0)
     confidence: float = real(
         "delta: the average is within alpha of the truth with at least this probability (Chebyshev).",
         low=0.0,
@@ -140,13 +129,7 @@ class PrivacyContract(Problem[ContractMenu]):
         form='{"laplace", "duchi", "piecewise"} or {"epsilon": [...], "variance": [...]}',
         default="laplace",
     )
-    target_error: float | None = checked(
-        "Target alpha, in units of the data.",
-        checked_amount,
-        limits=POSITIVE,
-        form="number > 0",
-        default=None,
-    )
+    target_error: float | None = amount("Target alpha, in units of the data.", checked_amount, default=None)
     epsilon_min: float = checked(
         "Floor and cap of every epsilon that is sold.",
         checked_floor,
@@ -154,12 +137,8 @@ class PrivacyContract(Problem[ContractMenu]):
         form="number",
         default=0.0,
     )
-    epsilon_max: float | None = checked(
-        "Floor and cap of every epsilon that is sold.",
-        checked_amount,
-        limits=POSITIVE,
-        form="number",
-        default=None,
+    epsilon_max: float | None = amount(
+        "Floor and cap of every epsilon that is sold.", checked_amount, form="number", default=None
     )
     participation_cost: Kept[float | Array, float | Vector] = related(
         "s_i: what taking part costs a user apart from privacy.",
@@ -179,12 +158,7 @@ class PrivacyContract(Problem[ContractMenu]):
         if (self.budget is None) == (self.target_error is None):
             raise ParameterError("budget", "give either a budget or a target_error, not both and not neither")
         _ = self.population  # settles now that types, counts and costs go together
-        if self.limits.low > self.limits.high:
-            raise ParameterError(
-                "epsilon_max",
-                f"{self.limits.high:g} is below the floor {self.limits.low:g}",
-                "raise it or lower epsilon_min",
-            )
+        self.require_limits()
         if self.minimum_buyers is None:
             return
         if self.minimum_buyers > self.population.users:
@@ -204,18 +178,6 @@ class PrivacyContract(Problem[ContractMenu]):
     def population(self) -> Population:
         """Types strictly increasing, with users, and notes on what was done to the input."""
         return population(self.types, self.counts, self.participation_cost)
-
-    @cached_property
-    def noise_model(self) -> NumberNoise:
-        """The noise as an object."""
-        return noise_of(self.noise)
-
-    @property
-    def limits(self) -> EpsilonLimits:
-        """Floor and cap of epsilon, those of the noise included."""
-        noise = self.noise_model
-        high = math.inf if self.epsilon_max is None else self.epsilon_max
-        return EpsilonLimits(max(self.epsilon_min, noise.lowest), min(high, noise.highest))
 
     @property
     def alpha_factor(self) -> float:
@@ -243,17 +205,14 @@ class PrivacyContract(Problem[ContractMenu]):
         return math.fsum(self.population.counts * payment)
 
     def value_label(self) -> str:
-        """Return the name of the objective: the payments where the error is given."""
         return self.value_name if self.target_error is None else "sum of all payments"
 
     def objective(self, variables: Variables) -> float:
-        """Return the error sum, or the total payment where ``target_error`` is given."""
         if self.target_error is None:
             return self.error(np.asarray(variables["epsilon"]))
         return self.cost(np.asarray(variables["payment"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the largest violation of each group of constraints (in floating point)."""
         epsilon, payment = np.asarray(variables["epsilon"]), np.asarray(variables["payment"])
         people, buys = self.population, epsilon > 0
         utility = np.where(buys, payment - people.types * epsilon - people.cost, payment)
@@ -281,7 +240,6 @@ class PrivacyContract(Problem[ContractMenu]):
         return f"all menus, one item per type, that keep {conditions} and {limit}"
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return IR, IC, budget and monotonicity, exact on the very numbers, and optimality of the value."""
         people, variables = self.population, solution.variables
         incentives = audit_menu(
             people.types,
@@ -295,23 +253,17 @@ class PrivacyContract(Problem[ContractMenu]):
         return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Solution[Any]) -> ContractMenu:
-        """Return the menu that runs; refused when its exact audit fails."""
         people = self.population
-        terms = Terms(
+        return self.menu(
+            solution.variables,
             types=people.types,
             counts=people.counts,
             cost=people.cost,
             budget=self.budget,
             information=self.information,
-            data_range=self.data_range,
-            confidence=self.confidence,
-            noise=self.noise,
             objective="error" if self.target_error is None else "payment",
-            epsilon_min=self.limits.low,
-            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
             prices=self.prices(np.asarray(solution.variables["epsilon"])),
         )
-        return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
 
     def prices(self, epsilon: Array) -> Array | None:
         """Return the shadow prices that prove the best menu for the buyers of this one optimal."""
@@ -340,11 +292,3 @@ def best_deviation(people: Population, epsilon: Array, payment: Array) -> float:
         return max(0.0, float(next_up.max(initial=0.0)), float(next_down.max(initial=0.0)))
     certificates = audit_menu(people.types, people.counts, epsilon, payment, None, people.cost)
     return float(certificates[1].figures["worst_gain"])
-
-
-def figures(problem: PrivacyContract, solution: Solution[Any]) -> list[Figure]:
-    """Return the items and what each type chooses."""
-    names = ("types", "epsilon", "payment")
-    types, epsilon, payment = (np.asarray(solution.variables[name], dtype=np.float64) for name in names)
-    items = np.unique(np.column_stack([epsilon, payment])[epsilon > 0], axis=0)
-    return menu_figures(items, types, epsilon, payment) if len(items) else []

@@ -24,11 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE, NumberNoise, noise_of
+from mechdesign.collect.noise import LAPLACE
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
+from mechdesign.core.fields import amount, checked, frozen_problem, real, whole
+from mechdesign.core.problem import Method, Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
@@ -37,13 +36,11 @@ from mechdesign.families.contract.allocation import (
     ROUNDING,
     UNIT,
     Costs,
-    EpsilonLimits,
     best_within_budget,
     least_error,
 )
 from mechdesign.families.contract.incentives import audit_menu
-from mechdesign.families.contract.menu import ContractMenu, Terms
-from mechdesign.families.contract.menu_tables import menu_figures
+from mechdesign.families.contract.menu import ContractMenu, MenuProblem
 from mechdesign.families.contract.payments import Rules, post, post_within_budget
 from mechdesign.families.contract.population import (
     Density,
@@ -55,7 +52,6 @@ from mechdesign.families.contract.population import (
     density_of,
 )
 from mechdesign.families.contract.privacy_contract import PrivacyContract, best_deviation
-from mechdesign.show.figure import Figure
 from mechdesign.solvers.least_squares import increasing_blocks
 
 Array = NDArray[np.float64]
@@ -200,7 +196,7 @@ def _density(field: str, value: Any) -> Any:
 
 
 @frozen_problem(eq=False)
-class PrivacyContractContinuous(Problem[ContractMenu]):
+class PrivacyContractContinuous(MenuProblem):
     """The best menu when preferences have a density h with cdf H on [low, high].
 
     minimize    integral of h / eps^2
@@ -251,10 +247,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         _density,
         form="mapping",
     )
-    budget: float = checked("Money per user.", checked_amount, limits=POSITIVE, form="number > 0")
-    data_range: float = checked(
-        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=1.0
-    )
+    budget: float = amount("Money per user.", checked_amount)
+    data_range: float = amount("As those of ``privacy-contract``.", checked_amount, form="", default=1.0)
     confidence: float = real(
         "As those of ``privacy-contract``.", low=0.0, high=1.0, high_open=True, form="", default=0.9
     )
@@ -264,8 +258,8 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     epsilon_min: float = checked(
         "As those of ``privacy-contract``.", checked_floor, limits={"minimum": 0}, form="", default=0.0
     )
-    epsilon_max: float | None = checked(
-        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=None
+    epsilon_max: float | None = amount(
+        "As those of ``privacy-contract``.", checked_amount, form="", default=None
     )
     participation_cost: float = checked(
         "What taking part costs a user besides privacy.",
@@ -285,31 +279,13 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.limits.low > self.limits.high:
-            raise ParameterError(
-                "epsilon_max",
-                f"{self.limits.high:g} is below the floor {self.limits.low:g}",
-                "raise it or lower epsilon_min",
-            )
+        self.require_limits()
         _ = self.types
 
     @cached_property
     def types(self) -> Density:
         """The density as an object."""
         return density_of(self.density)
-
-    @cached_property
-    def noise_model(self) -> NumberNoise:
-        """The noise as an object."""
-        return noise_of(self.noise)
-
-    @property
-    def limits(self) -> EpsilonLimits:
-        """Floor and cap of epsilon, those of the noise included."""
-        high = math.inf if self.epsilon_max is None else self.epsilon_max
-        return EpsilonLimits(
-            max(self.epsilon_min, self.noise_model.lowest), min(high, self.noise_model.highest)
-        )
 
     def ironed_virtual_cost(self, theta: Any) -> Array:
         """Return the ironed virtual cost at any types."""
@@ -326,12 +302,10 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return sum of share * loss(epsilon) over the items."""
         people = self.population(np.asarray(variables["types"]))
         return math.fsum(people.counts * self.noise_model.loss(np.asarray(variables["epsilon"])))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return the largest violation of each group of constraints (in floating point)."""
         epsilon, payment = np.asarray(variables["epsilon"]), np.asarray(variables["payment"])
         people = self.population(np.asarray(variables["types"]))
         utility = payment - people.types * epsilon - people.cost
@@ -345,7 +319,6 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         }
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return IR, IC, budget and monotonicity, exact, and optimality for the continuum."""
         variables = solution.variables
         people = self.population(np.asarray(variables["types"]))
         incentives = audit_menu(
@@ -356,32 +329,19 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     def mechanism(self, solution: Solution[Any]) -> ContractMenu:
         """Return the menu for ``users`` users; refused when its exact audit fails."""
         people = self.population(np.asarray(solution.variables["types"]))
-        terms = Terms(
+        return self.menu(
+            solution.variables,
             types=people.types,
             counts=np.array([_times_down(share, self.users) for share in people.counts.tolist()]),
             cost=people.cost,
             budget=_times_down(self.budget, self.users),
-            data_range=self.data_range,
-            confidence=self.confidence,
-            noise=self.noise,
-            epsilon_min=self.limits.low,
-            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
         )
-        return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
 
 
 def _times_down(number: float, count: int) -> float:
     """Return number * count rounded down, so that a budget kept per user is kept for all of them."""
     product = number * count
     return product if Fraction(product) <= Fraction(number) * count else math.nextafter(product, 0.0)
-
-
-def figures(problem: PrivacyContractContinuous, solution: Solution[Any]) -> list[Figure]:
-    """Return the items and what each type chooses."""
-    names = ("types", "epsilon", "payment")
-    types, epsilon, payment = (np.asarray(solution.variables[name], dtype=np.float64) for name in names)
-    items = np.unique(np.column_stack([epsilon, payment])[epsilon > 0], axis=0)
-    return menu_figures(items, types, epsilon, payment) if len(items) else []
 
 
 ROOM = 1.0 - 2.0**-48

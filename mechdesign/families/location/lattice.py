@@ -144,7 +144,6 @@ class PlanarLattice(LocationMechanism):
         return audit_rounded(table.squares, table.weights, self.step, self.epsilon)
 
     def audit(self) -> LocationAudit:
-        """Return the exact audit of the way from a place to its report."""
         return self._audit
 
     def draw(self, points: Array, source: BitSource) -> Array:
@@ -197,7 +196,6 @@ class PlanarLattice(LocationMechanism):
         return self.step * (inner + table.floor * table.cells * longest) / table.total
 
     def interference(self) -> Certificate:
-        """Judge the weights beyond the radius against beta, in integers."""
         none_beyond = self._radius >= self._limit
         beyond = Fraction(0) if none_beyond else self._distances.beyond(self._radius)
         figures = {"radius": self.radius, "beta": self.beta, "probability_beyond": float_up(beyond)}
@@ -208,7 +206,6 @@ class PlanarLattice(LocationMechanism):
         return f"{self.rows} x {self.columns} places, step {self.step:g}, {super()._figures()}"
 
     def content(self) -> dict[str, Any]:
-        """Return the parameters and the integers that are sampled from."""
         assert self.area is not None
         table = self.weights
         return {
@@ -263,7 +260,6 @@ class PlanarLattice(LocationMechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         weights = tuple(plain_int("weights", weight) for weight in content["weights"])
         if not weights:
             raise CertificateError("lattice", "has no weights")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -218,7 +218,6 @@ class LocationMechanism(Mechanism):
         return places
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return privacy, and that reports stay within the radius with probability 1 - beta."""
         return self.audit().certificate(), self.interference()
 
     @abstractmethod
@@ -226,11 +225,9 @@ class LocationMechanism(Mechanism):
         """Judge the probability of a report beyond the radius."""
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize``: columns x and y in, perturbed ones out."""
         return location_operations(self)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for these two columns."""
         if ranges:
             raise ParameterError("range", "the area of a location mechanism is part of its model", "omit it")
         if len(intake.columns) not in (0, 2):
@@ -338,7 +335,6 @@ class PlanarLaplace(LocationMechanism):
 
     @property
     def mean_distance(self) -> float:
-        """The expected distance, 2 / eps."""
         return 2.0 / self.epsilon
 
     def log_density(self, places: Array, reports: Array) -> Array:
@@ -370,7 +366,13 @@ class PlanarLaplace(LocationMechanism):
         holds = beyond <= self.beta * (1.0 + 2.0**-40)
         return Certificate("interference", holds, False, figures, note="a quantile of the radius")
 
-    fields: ClassVar[tuple[str, ...]] = ("epsilon", "beta", "area")
+    def content(self) -> dict[str, Any]:
+        area = None if self.area is None else list(self.area)
+        return {"epsilon": self.epsilon, "beta": self.beta, "area": area}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        return cls(content["epsilon"], content["beta"], content["area"])
 
 
 def planar_quantile(epsilon: float, beta: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mechdesign.collect.codec import checked_area
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import UnknownNameError
-from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
+from mechdesign.core.fields import amount, checked, frozen_problem, real
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
@@ -54,10 +54,9 @@ class LocationNoise(Problem[LocationMechanism]):
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
     compared_with: ClassVar[str] = "the kinds of noise that are built in"
 
-    epsilon: float = checked(
+    epsilon: float = amount(
         "> 0, per unit of length of the coordinates.",
         lambda _, epsilon: planar_epsilon(epsilon),
-        limits=POSITIVE,
         form="float",
     )
     area: Sequence[float] = checked(
@@ -119,15 +118,12 @@ class LocationNoise(Problem[LocationMechanism]):
         )
 
     def objective(self, variables: Variables) -> float:
-        """Return the expected distance, before reports are moved into the area."""
         return self.noise(variables).mean_distance
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return 1 for noise that excludes reports, else 0: how far the privacy constraint is broken."""
         return {"excluded_reports": float(not isinstance(self.noise(variables), LocationMechanism))}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return privacy, and that reports stay within the radius with probability 1 - beta."""
         return self.noise(solution.variables).certificates()
 
     def mechanism(self, solution: Solution[Any]) -> LocationMechanism:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,8 @@ from mechdesign.families.spectrum.vertices import OUT, Conflicts, Users, VertexS
 from mechdesign.solvers.roots import maximum
 
 Array = NDArray[np.float64]
-Linear = tuple[Fraction, Fraction]
+Form = tuple[Fraction, Fraction]
+"""alpha + beta L"""
 
 NODES = 200_000
 """Branches of a search tree for few users."""
@@ -175,19 +176,16 @@ class Patterns:
         low, high = _range(users, choices, expressions, Fraction(self.low), Fraction(self.high), Fraction(0))
         if low > high:
             return
-        total = [Fraction(0)] * 4
-        for j, expression in enumerate(expressions):
-            if choices[j] != OUT:
-                for power, part in enumerate(_cubic(users.factor[j], users.privacy[j], expression)):
-                    total[power] += part
-        peak = maximum(total, self.pole, low, high)
+        served = [j for j, choice in enumerate(choices) if choice != OUT]
+        cubics = (revenue_cubic(users.factor[j], users.privacy[j], expressions[j]) for j in served)
+        peak = maximum(summed(cubics), self.pole, low, high)
         self.bound = max(self.bound, float_up(peak.bound))
         if float_down(peak.value) > self.best:
             self.best, self.level = float_down(peak.value), peak.place
             self.radii = [alpha + beta * peak.place for alpha, beta in expressions]
 
 
-def _cubic(factor: float, privacy: float, radius: Linear) -> list[Fraction]:
+def revenue_cubic(factor: float, privacy: float, radius: Form) -> list[Fraction]:
     """Return the coefficients of c R (s + R)^2 for R = alpha + beta L."""
     (alpha, beta), c, s = radius, Fraction(factor), Fraction(privacy)
     grown = s + alpha
@@ -198,6 +196,29 @@ def _cubic(factor: float, privacy: float, radius: Linear) -> list[Fraction]:
         c * (alpha * square[2] + beta * square[1]),
         c * beta * square[2],
     ]
+
+
+def summed(cubics: Iterable[Sequence[Fraction]]) -> list[Fraction]:
+    """Return the sum of cubics by their coefficients."""
+    return [sum(parts, Fraction(0)) for parts in zip([Fraction(0)] * 4, *cubics, strict=True)]
+
+
+def limited(rows: Iterable[tuple[Any, Any]], low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the part of [low, high] on which alpha + beta L <= 0 for all rows, in whatever numbers.
+
+    Examples
+    --------
+    >>> limited([(Fraction(-3), Fraction(1))], Fraction(0), Fraction(9))
+    (Fraction(0, 1), Fraction(3, 1))
+    """
+    for alpha, beta in rows:
+        if beta > 0:
+            high = min(high, -alpha / beta)
+        elif beta < 0:
+            low = max(low, -alpha / beta)
+        elif alpha > 0:
+            return type(low)(1), type(low)(0)
+    return low, high
 
 
 def _range(users: Users, choices: Sequence[int], expressions: Any, low: Any, high: Any, slack: Any) -> Any:
@@ -213,15 +234,7 @@ def _range(users: Users, choices: Sequence[int], expressions: Any, low: Any, hig
             other, slope = expressions[j]
             if users.margins[i][j] < users.radius[i] + users.radius[j]:
                 rows.append((alpha + other - number(users.margins[i][j]), beta + slope))
-    for alpha, beta in rows:
-        alpha = alpha - slack
-        if beta > 0:
-            high = min(high, -alpha / beta)
-        elif beta < 0:
-            low = max(low, alpha / -beta)
-        elif alpha > 0:
-            return number(1), number(0)
-    return low, high
+    return limited(((alpha - slack, beta) for alpha, beta in rows), low, high)
 
 
 def best_pattern(channel: Channel, nodes: int = NODES) -> BoundedRadii:

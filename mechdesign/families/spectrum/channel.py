@@ -14,7 +14,7 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, related
+from mechdesign.core.fields import amount, checked, frozen_problem, real, related
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
@@ -170,10 +170,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         "primary": {"scattered": scattered_owner},
     }
 
-    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
-    privacy_cost: float = checked(
-        "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
-    )
+    price: float = amount("k1: cost of a unit of area.", positive)
+    privacy_cost: float = amount("kp: the owner's loss of privacy is privacy_cost / L.", positive)
     primary: Mapping[str, float] | None = checked(
         "The owner and its protection radius; without it the channel is idle.",
         _primary,
@@ -186,18 +184,14 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         _secondary,
         form="list of {x, y, radius, privacy}",
     )
-    budget: float = checked(
+    budget: float = amount(
         "What a user of the database may spend in all, in epsilon per unit of distance.",
         positive,
-        limits=POSITIVE,
-        form="number > 0",
         default=1.0,
     )
-    cell: float = checked(
+    cell: float = amount(
         "The side of the hexagons that owners register in the database, which has no L.",
         positive,
-        limits=POSITIVE,
-        form="number > 0",
         default=1.0,
     )
     origin: Sequence[float] = checked(
@@ -279,11 +273,9 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         return len(self.secondary)
 
     def objective(self, variables: Variables) -> float:
-        """Return the owner's utility."""
         return self.channel.utility(np.asarray(variables["radii"]), float(variables["privacy"]))
 
     def objective_scale(self) -> float:
-        """Return the size of the terms: the revenue from all users, and the least loss of privacy."""
         total = math.fsum(self.channel.revenue(self.channel.radius).tolist())
         if self.owner is None or self.channel.most <= 0:
             return total

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 
 from mechdesign.families.spectrum.allocation import least_level
 from mechdesign.families.spectrum.channel_program import Channel
-from mechdesign.families.spectrum.interval_bound import FULL, LOOSE, SIMPLEX, USEFUL, Crowd, CuttingPlanes
+from mechdesign.families.spectrum.interval_bound import (
+    FULL,
+    LOOSE,
+    SIMPLEX,
+    USEFUL,
+    Crowd,
+    CuttingPlanes,
+    IntervalProgram,
+    gathered,
+)
 from mechdesign.families.spectrum.local_search import LEVELS, STEPS, Greedy, RadiiAtLevel, annealed, crossed
 from mechdesign.solvers.descent import Steps
 from mechdesign.solvers.highs import packed
@@ -105,7 +114,7 @@ class Cliques:
             if time.monotonic() > until:
                 break
             near = np.flatnonzero(apart[first])
-            sets = [_gathered(first, near, apart)]
+            sets = [[first, *gathered(near, apart)]]
             if first < HEAVY:
                 sets.append(_weighed(first, near, apart, values))
             for members in sets:
@@ -162,15 +171,6 @@ def rest_of(margins: Array, taken: Array) -> Array:
     return np.where(error > 0, np.nextafter(rest, np.inf), rest)
 
 
-def _gathered(first: int, near: Places, apart: NDArray[np.bool_]) -> list[int]:
-    """Return columns from the front of a list that all exclude each other."""
-    members = [first]
-    while len(near):
-        members.append(int(near[0]))
-        near = near[1:][apart[near[0]][near[1:]]]
-    return members
-
-
 def _weighed(first: int, near: Places, apart: NDArray[np.bool_], values: Array) -> list[int]:
     """Return columns that all exclude each other, each one leaving most weight to those after it."""
     members, inner, weights = [first], apart[np.ix_(near, near)], values[near]
@@ -208,16 +208,8 @@ TIGHT = 1e-5
 """Rows with a larger price, as a part of the largest revenue, say where intervals are split."""
 
 
-class Thresholds:
-    """The program of a channel.
-
-    Parameters
-    ----------
-    channel : Channel
-    best : RadiiAtLevel
-        The best allocation known.
-    gap : float
-        The cutoff is above the best value by this part of its revenue.
+class Thresholds(IntervalProgram):
+    """The program of a channel with cliques alone.
 
     Attributes
     ----------
@@ -225,14 +217,10 @@ class Thresholds:
         The columns, ordered by user and radius.
     values, left : arrays
         The last solution, and the reduced gains less the best one of the user.
-    bound : float
-        No allocation that needs no closed column exceeds it.
     """
 
     def __init__(self, channel: Channel, best: RadiiAtLevel, gap: float) -> None:
-        self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
-        self.cutoff = -math.inf
-        self.offer(best)
+        super().__init__(channel, best, gap)
         self.rows = Cliques(self.crowd)
         self._grid(best.value)
         self.served = np.unique(self.users)
@@ -241,11 +229,8 @@ class Thresholds:
         self.idle = np.zeros(len(self.users), dtype=np.int64)
         self.own = np.zeros(len(self.served))
         """Prices of the users' rows."""
-        self.closed = False
         self.largest = float(self.crowd.paid(self.served, self.crowd.caps[self.served]).max())
         self.small = SMALL
-        caps = np.maximum(self.crowd.caps[:-1], 0.0)
-        self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
 
     def _grid(self, value: float) -> None:
         parts: list[tuple[int, Array]] = []
@@ -262,16 +247,6 @@ class Thresholds:
         self.low = np.concatenate([ends[:-1] for _, ends in parts])
         self.high = np.concatenate([ends[1:] for _, ends in parts])
         self.paid = self.crowd.paid(self.users, self.high)
-
-    def offer(self, best: RadiiAtLevel) -> None:
-        """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
-        revenue = float(self.channel.revenue(best.radii).sum())
-        self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
-
-    @property
-    def proven(self) -> float:
-        """Upper bound of all allocations: the program's bound, or the cutoff where columns were closed."""
-        return max(self.bound, self.cutoff) if self.closed else self.bound
 
     # One round
 

@@ -6,9 +6,7 @@ h t1 and h t2 from the foot of the perpendicular, the integral of the distance f
 h^3 / 6 (F(t2) - F(t1)) with F(t) = t sqrt(1 + t^2) + arsinh t: the integral over r of r * r dr up to
 h / cos(phi) is h^3 / (3 cos^3 phi), and F / 2 is the integral of 1 / cos^3 in t = tan(phi).
 
-The methods of ``spectrum-cloak``: a cubic, bisection, and a convex program.
-
-The first one that applies is the default. The answer of the conic solver gets a bound of its own.
+Its methods are those of every best length, in ``length``.
 """
 
 from __future__ import annotations
@@ -23,15 +21,15 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
+from mechdesign.core.fields import amount, checked, choice, frozen_problem, real
+from mechdesign.core.problem import Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array
 from mechdesign.families.spectrum.cloak_mechanism import SpectrumCloak
-from mechdesign.families.spectrum.geometry import coordinate, positive, positive_root, rounded_down
+from mechdesign.families.spectrum.geometry import coordinate, positive, rounded_down
+from mechdesign.families.spectrum.length import LengthProblem, Terms
 from mechdesign.families.spectrum.tiling import WIDTH
 from mechdesign.show.figure import Figure, Line, Panel, Points
-from mechdesign.solvers.roots import sign_change
 
 Point = tuple[float, float]
 
@@ -118,7 +116,7 @@ def _corners(field: str, region: Any) -> tuple[float, ...]:
 
 
 @frozen_problem()
-class SpectrumCloakDesign(Problem[SpectrumCloak]):
+class SpectrumCloakDesign(LengthProblem[SpectrumCloak]):
     """The best area A of the cloak of a channel's owner: the region that its database answers from.
 
     ::
@@ -179,25 +177,12 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "how large the public tile is in which a channel's owner cannot be found"
 
-    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
-    privacy_cost: float = checked(
-        "kp: the owner's loss of privacy is privacy_cost / e.", positive, limits=POSITIVE, form="number > 0"
-    )
-    radius: float = checked(
-        "r0: range that a secondary user requests.", positive, limits=POSITIVE, form="number > 0"
-    )
-    location_privacy: float = checked(
-        "s: a secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
-    )
-    protection: float = checked(
-        "r: the owner's protection radius. It is public.", positive, limits=POSITIVE, form="number > 0"
-    )
-    density: float = checked(
-        "Secondary users per unit of area who ask for the channel.",
-        positive,
-        limits=POSITIVE,
-        form="number > 0",
-    )
+    price: float = amount("k1: cost of a unit of area.", positive)
+    privacy_cost: float = amount("kp: the owner's loss of privacy is privacy_cost / e.", positive)
+    radius: float = amount("r0: range that a secondary user requests.", positive)
+    location_privacy: float = amount("s: a secondary user's privacy radius.", positive)
+    protection: float = amount("r: the owner's protection radius. It is public.", positive)
+    density: float = amount("Secondary users per unit of area who ask for the channel.", positive)
     shape: Literal["hexagon", "square", "disc"] = choice(
         "Of the cloak. Hexagons and squares are tiles of a public map; a disc is drawn once around "
         "the owner.",
@@ -247,14 +232,14 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         privacy = self.privacy_cost / (figure.distance * cell)
         return self.lost(figure.area * cell**2, figure.perimeter * cell) + privacy
 
-    def slope(self, cell: float) -> float:
-        """Return the derivative of the objective, which rises with the length: the objective is convex."""
-        cube, square, constant = self.coefficients
-        return cube * cell + square - constant / cell**2
+    @cached_property
+    def terms(self) -> Terms:
+        figure = self.figure
+        area = self.density * figure.area * self.revenue
+        return area, self.density * figure.perimeter * self.moment, self.privacy_cost / figure.distance
 
     @cached_property
-    def coefficients(self) -> tuple[float, float, float]:
-        """The a, b, c of the equation a x^3 + b x^2 = c, whose root is the best length without limits."""
+    def cubic(self) -> Terms:
         figure = self.figure
         return (
             2.0 * self.density * self.revenue * figure.area,
@@ -262,9 +247,16 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
             self.privacy_cost / figure.distance,
         )
 
+    @property
+    def start(self) -> float:
+        return self.radius
+
+    def slope(self, length: float) -> float:
+        cube, square, constant = self.cubic
+        return cube * length + square - constant / length**2
+
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest length of a cell; no length is allowed where the least is the larger."""
         figure = self.figure
         least = self.least_area if self.region is None else 2.0 * self.least_area
         low = math.sqrt(least / figure.area) * (1.0 + 2.0**-50)  # an area in fractions is not below it either
@@ -272,6 +264,30 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
             return low, math.inf
         width, height = self.region[2] - self.region[0], self.region[3] - self.region[1]
         return low, min(width / figure.width, height / figure.height)
+
+    def refusal(self, solver: str) -> Outcome | None:
+        """Return the outcome ``infeasible`` where no cloak of the least area fits into the region."""
+        low, high = self.limits
+        if self.region is None or low <= high:
+            return None
+        text = (
+            f"no hexagon fits: least_area {self.least_area:g} needs one of {2.0 * self.least_area:g}, as "
+            "those cut by the edge keep half of it, and the region has room for "
+            f"{self.figure.area * high**2:.4g}; reduce least_area"
+        )
+        return Outcome(status="infeasible", solver=solver, message=text)
+
+    def outcome(self, length: float, solver: str) -> Outcome:
+        low, high = self.limits
+        cell = min(max(length, low), high)
+        cost = self.cost(cell)
+        return Outcome(
+            status="optimal",
+            variables={"cell": cell, "area": self.figure.area * cell**2},
+            bound=rounded_down(cost - self.error(cell), cost),
+            bound_source=f"the tangent of a convex function, for cloaks of the shape {self.shape}",
+            solver=solver,
+        )
 
     def mechanism(self, solution: Solution[Any]) -> SpectrumCloak:
         """Return the tiling whose tiles owners register; its audit looks at every tile of the region."""
@@ -283,7 +299,6 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         return SpectrumCloak(cell, self.protection, area=self.region, least_area=least)
 
     def objective(self, variables: Variables) -> float:
-        """Return the revenue and the privacy that are lost."""
         return self.cost(float(variables["cell"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -316,46 +331,6 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         return self.lost(area, 2.0 * math.sqrt(math.pi * area))
 
 
-def outcome(problem: SpectrumCloakDesign, cell: float, solver: str) -> Outcome:
-    """Return a size within the limits, with the bound of the tangent of a convex function.
-
-    Where the slope is g at x and has the other sign at x', or x' is the end of the limits, no value is below
-    f(x) - abs(g (x' - x)).
-    """
-    low, high = problem.limits
-    cell = min(max(cell, low), high)
-    slope, step = problem.slope(cell), math.ulp(cell)
-    while True:
-        other = cell + step if slope < 0 else cell / (1.0 + step / cell)
-        other = min(max(other, low), high)
-        if slope == 0 or other in (low, high) or problem.slope(other) * slope <= 0:
-            break
-        step *= 2.0
-    cube, square, constant = problem.coefficients
-    noise = 2.0**-48 * (cube * cell + square + constant / min(cell, other) ** 2)
-    bound = problem.cost(cell) - (abs(slope) + noise) * (abs(other - cell) + 64.0 * math.ulp(cell))
-    return Outcome(
-        status="optimal",
-        variables={"cell": cell, "area": problem.figure.area * cell**2},
-        bound=rounded_down(bound, problem.cost(cell)),
-        bound_source=f"the tangent of a convex function, for cloaks of the shape {problem.shape}",
-        solver=solver,
-    )
-
-
-def infeasible(problem: SpectrumCloakDesign, solver: str) -> Outcome | None:
-    """Return the outcome ``infeasible`` where no cloak of the least area fits into the region."""
-    low, high = problem.limits
-    if problem.region is None or low <= high:
-        return None
-    text = (
-        f"no hexagon fits: least_area {problem.least_area:g} needs one of {2.0 * problem.least_area:g}, as "
-        "those cut by the edge keep half of it, and the region has room for "
-        f"{problem.figure.area * high**2:.4g}; reduce least_area"
-    )
-    return Outcome(status="infeasible", solver=solver, message=text)
-
-
 def figures(problem: SpectrumCloakDesign, solution: Solution[Any]) -> list[Figure]:
     """Return the losses around the optimum, and the least revenue lost by any database."""
     best = float(solution.variables["cell"])
@@ -375,57 +350,3 @@ def figures(problem: SpectrumCloakDesign, solution: Solution[Any]) -> list[Figur
     panel = Panel("area of the cloak (units of distance squared)", "money", marks)
     caption = "A larger cloak hides the owner better and closes more of the map to users."
     return [Figure("How large the cloak of an owner is", [panel], caption)]
-
-
-def cell_by_conic_program(problem: SpectrumCloakDesign) -> Outcome:
-    """Solve with cvxpy, in units in which the length of the best cell is about 1."""
-    import cvxpy
-
-    from mechdesign.solvers.convex import solve_convex
-
-    nothing = infeasible(problem, "cvxpy")
-    if nothing is not None:
-        return nothing
-    figure = problem.figure
-    area = problem.density * figure.area * problem.revenue
-    edge = problem.density * figure.perimeter * problem.moment
-    privacy = problem.privacy_cost / figure.distance
-    unit = min((privacy / area) ** (1.0 / 3.0), math.sqrt(privacy / edge))
-    money = area * unit**2 + edge * unit + privacy / unit
-    length = cvxpy.Variable()
-    lost = (area * unit**2 / money) * cvxpy.square(length) + (edge * unit / money) * length
-    low, high = problem.limits
-    rows = [length >= low / unit] if low > 0 else []
-    rows += [length <= high / unit] if math.isfinite(high) else []
-    value = lost + (privacy / unit / money) * cvxpy.inv_pos(length)
-    answer = solve_convex(cvxpy.Problem(cvxpy.Minimize(value), rows))
-    if answer.status not in ("optimal", "feasible") or length.value is None:
-        return Outcome(status="failed", solver=answer.solver, message=answer.message)
-    return outcome(problem, float(length.value) * unit, answer.solver)
-
-
-def cell_from_cubic(problem: SpectrumCloakDesign) -> Outcome:
-    """Return the positive root of the cubic, cut to the limits, with its bound."""
-    return infeasible(problem, "closed form") or outcome(
-        problem, positive_root(*problem.coefficients), "closed form"
-    )
-
-
-def cell_by_bisection(problem: SpectrumCloakDesign) -> Outcome:
-    """Bracket the change of sign of the loss's slope by doubling, then halve."""
-    low = high = problem.radius
-    while problem.slope(low) >= 0:
-        low /= 2.0
-    while problem.slope(high) <= 0:
-        high *= 2.0
-    return infeasible(problem, "bisection") or outcome(
-        problem, sign_change(problem.slope, low, high), "bisection"
-    )
-
-
-METHODS = (
-    Method("closed-form", SpectrumCloakDesign, "analytic", "the positive root of a cubic", cell_from_cubic),
-    Method("search", SpectrumCloakDesign, "numeric", "bisection of the slope", cell_by_bisection),
-    Method("convex", SpectrumCloakDesign, "numeric", "a convex program for a conic solver (cvxpy)",
-           cell_by_conic_program),
-)  # fmt: skip

@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import as_floats
-from mechdesign.collect.collecting import Column, Operation, Settings, located, require_columns
+from mechdesign.collect.collecting import Column, Operation, Settings, located, number_column, require_columns
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.families.spectrum.geometry import FARTHEST, Rectangle, Vertex, coordinate, positive
@@ -85,13 +84,7 @@ def _rows(source: Source, numbers: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     require_columns(source, keys)
     count = 0
     for block in source.blocks(keys):
-        columns = {}
-        for key in keys[1:]:
-            with located(source, key):
-                columns[key] = as_floats(block[key], 1, key)
-                wrong = ~np.isfinite(columns[key])
-                if wrong.any():
-                    raise RowError(key, int(np.argmax(wrong)), "not a finite number", "correct it")
+        columns = {key: number_column(source, block, key, wrong="not a finite number") for key in keys[1:]}
         names = np.asarray(block["name"]).astype(str)
         count += len(names)
         if count > MOST_ROWS:
@@ -330,7 +323,6 @@ class SpectrumCloak(Mechanism):
         return self.cut.groups[self.cut.root(tile)] if self.cut.inside(tile) > 0 else ()
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``register``, ``sessions`` and ``visits``: owners' places in, tiles out."""
         return cloak_operations(self)
 
     # What it guarantees
@@ -376,10 +368,7 @@ class SpectrumCloak(Mechanism):
         tiles: Iterable[Tile] = [(0, 0), *self.tiling.neighbors((0, 0))]
         if self.cut is not None:
             tiles = [tile for group in self.cut.groups.values() for tile in group][:2000]
-        marks = []
-        for tile in tiles:
-            corners = [*self.tiling.vertices(tile), self.tiling.vertices(tile)[0]]
-            marks.append(Line([float(x) for x, _ in corners], [float(y) for _, y in corners], series=0))
+        marks = [Line(*self.tiling.outline(tile), series=0) for tile in tiles]
         panel = Panel("x (units of distance)", "y (units of distance)", marks, equal_aspect=True)
         return [
             Figure("The tiles that owners register", [panel], "All places of a tile get the same answers.")
@@ -390,7 +379,6 @@ class SpectrumCloak(Mechanism):
         return f"cell {float(self.tiling.side):g}, area {float(self.tiling.area):.4g}, protection {classes}"
 
     def content(self) -> dict[str, Any]:
-        """Return the public numbers; there is nothing else."""
         optional: dict[str, Any] = {
             "area": None if self.area is None else [float(part) for part in self.area],
             "places": [[float(x), float(y)] for x, y in self.places] or None,

@@ -26,6 +26,8 @@ from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel_program import Array, Channel, root_below
 from mechdesign.families.spectrum.geometry import audit_interference, positive, squared_distance_to
 from mechdesign.families.spectrum.queries import (
+    ABOVE,
+    SPENT,
     Answer,
     Answers,
     Query,
@@ -333,7 +335,7 @@ class SpectrumDatabase(Mechanism):
                 grants[name] = granted(channel, self.region(name))
             for query in here:
                 place = accepted.index(query) if query in accepted else -1
-                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].answer_of(place)
+                status, radius = (refused[query.user], 0.0) if place < 0 else grants[name].answer_of(place)
                 power = radius**self.path_loss
                 spent = float(state.spent.get(query.user, Fraction(0)))
                 answers[query.user, name] = Answer(query.user, name, status, radius, power, spent)
@@ -361,7 +363,6 @@ class SpectrumDatabase(Mechanism):
         self.state, self.grants = state, {}
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``answer``, ``register`` and ``room``."""
         return database_operations(self)
 
     # What it guarantees
@@ -409,13 +410,11 @@ class SpectrumDatabase(Mechanism):
         owners = {name: owner for name, owner in self.registered().items() if owner is not None}
         if not owners:
             return []
-        marks: list[Any] = []
-        for number, owner in enumerate(owners.values()):
-            for tile in owner.tiles[:DRAWN]:
-                corners = [*self.tiling.vertices(tile), self.tiling.vertices(tile)[0]]
-                marks.append(
-                    Line([float(x) for x, _ in corners], [float(y) for _, y in corners], series=number)
-                )
+        marks: list[Any] = [
+            Line(*self.tiling.outline(tile), series=number)
+            for number, owner in enumerate(owners.values())
+            for tile in owner.tiles[:DRAWN]
+        ]
         centers = [self.tiling.center(owner.tiles[0]) for owner in owners.values()]
         x, y = zip(*((float(x), float(y)) for x, y in centers), strict=True)
         marks.append(Points(x=x, y=y, names=list(owners), label="first tile of each channel"))
@@ -427,7 +426,6 @@ class SpectrumDatabase(Mechanism):
         return f"{counted(len(self.owners), 'channel')}, {idle} idle, budget {float(self.budget):g} a user"
 
     def content(self) -> dict[str, Any]:
-        """Return channels, tiles, price and budget as plain values; the state is a file of its own."""
         channels: list[dict[str, Any]] = [
             {"name": name, **({} if owner is None else owner.as_json())}
             for name, owner in self.owners.items()
@@ -473,9 +471,9 @@ def _owners(channels: Sequence[Mapping[str, Any]]) -> dict[str, Registered | Non
     return owners
 
 
-def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[str]:
-    """Charge each user once for a new report; return those whose budget does not allow it."""
-    refused: set[str] = set()
+def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> dict[str, str]:
+    """Charge each user once for a new report; return the statuses of those whose budget does not allow it."""
+    refused: dict[str, str] = {}
     seen: set[str] = set()
     for query in queries:
         if query.user in seen:
@@ -487,7 +485,7 @@ def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[
             continue
         total = state.spent.get(query.user, Fraction(0)) + Fraction(query.epsilon)
         if total > budget:
-            refused.add(query.user)
+            refused[query.user] = SPENT if Fraction(query.epsilon) <= budget else ABOVE
             continue
         state.spent[query.user] = total
         state.reports.setdefault(query.user, set()).add(report)

@@ -9,7 +9,7 @@ or from convex polygons in which the owner may be anywhere when their distance i
 s_j + R_j + protection. Distances are square roots; squares of both sides are compared, so nothing is rounded.
 Pairs that doubles settle by a wide margin are not computed again in fractions.
 
-Amounts of moderate size, bounds that rounding cannot break, and the positive root of a cubic.
+Amounts of moderate size, and bounds that rounding cannot break.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def audit_interference(
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     sums = [sum(map(Fraction, parts), Fraction(0)) for parts in reach]
     sizes = np.array([float(part) for part in sums])
-    pairs, violated, witness = 0, 0, dict[str, Any]()
+    pairs, wrong = 0, list[dict[str, Any]]()
     for one in range(len(xs)):
         far = np.hypot(xs[one + 1 :] - xs[one], ys[one + 1 :] - ys[one])
         needed = sizes[one + 1 :] + sizes[one]
@@ -195,28 +195,22 @@ def audit_interference(
             other = one + 1 + offset
             total = sums[one] + sums[other]
             if not _apart((xs[one], ys[one]), (xs[other], ys[other]), total):
-                violated += 1
-                if not witness:
-                    witness = {"users": [one, other], "distance": far[offset], "needed": float(total)}
+                wrong.append({"users": [one, other], "distance": far[offset], "needed": float(total)})
     if owner is not None:
         ring = sum(map(Fraction, owner_reach), Fraction(0))
         for user, size in enumerate(sums):
-            pairs += 1
-            needed_here = size + ring + (0 if widening is None else Fraction(float(widening[user])))
-            if not _apart((xs[user], ys[user]), owner, needed_here):
-                violated += 1
-                if not witness:
-                    witness = {"user": user, "of": "the owner", "needed": float(needed_here)}
+            total = size + ring + (0 if widening is None else Fraction(float(widening[user])))
+            if not _apart((xs[user], ys[user]), owner, total):
+                wrong.append({"user": user, "of": "the owner", "needed": float(total)})
+        pairs += len(sums)
     ring = sum(map(Fraction, region_reach), Fraction(0))
     for user, size in enumerate(sums):
         place = Fraction(xs[user]), Fraction(ys[user])
         for number, polygon in enumerate(regions):
-            pairs += 1
             if not _away(place, polygon, (size + ring) ** 2):
-                violated += 1
-                if not witness:
-                    witness = {"user": user, "of": "the owner", "tile": number, "needed": float(size + ring)}
-    return InterferenceAudit(pairs, violated, witness)
+                wrong.append({"user": user, "of": "the owner", "tile": number, "needed": float(size + ring)})
+        pairs += len(regions)
+    return InterferenceAudit(pairs, len(wrong), wrong[0] if wrong else {})
 
 
 def _away(place: Vertex, polygon: Polygon, square: Fraction) -> bool:
@@ -292,25 +286,3 @@ def rounded_down(bound: Fraction | float, scale: float, terms: int = 64) -> floa
     True
     """
     return rounded_up(bound, -scale, terms)
-
-
-def positive_root(cube: float, square: float, constant: float) -> float:
-    """Return the positive root of ``cube x^3 + square x^2 = constant``, all three above 0.
-
-    With x = 1 / u the equation is constant u^3 - square u - cube = 0, a depressed cubic u^3 - 3 p u - 2 q = 0
-    with p, q > 0, whose largest root is 2 sqrt(p) cosh(arcosh(q / p^1.5) / 3), with cos in place of cosh
-    where q < p^1.5: nothing cancels. Two steps of Newton's method polish it.
-
-    Examples
-    --------
-    >>> positive_root(1.0, 2.0, 3.0)
-    1.0
-    """
-    p, q = square / constant / 3.0, cube / constant / 2.0
-    ratio = q / p**1.5
-    turn = math.cosh(math.acosh(ratio) / 3.0) if ratio >= 1.0 else math.cos(math.acos(ratio) / 3.0)
-    root = 1.0 / (2.0 * math.sqrt(p) * turn)
-    for _ in range(2):
-        slope = constant / root**2 - cube * root - square
-        root += slope / (2.0 * constant / root**3 + cube)
-    return root

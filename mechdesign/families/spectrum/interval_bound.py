@@ -216,6 +216,15 @@ BROKEN = 0.01
 """Rows are added where they are broken by this much."""
 
 
+def gathered(rest: Places, apart: NDArray[np.bool_]) -> list[int]:
+    """Return columns of a list, from its front, that all exclude each other."""
+    members: list[int] = []
+    while len(rest):
+        members.append(int(rest[0]))
+        rest = rest[1:][apart[rest[0]][rest[1:]]]
+    return members
+
+
 class Used:
     """The columns that a solution uses, most weight first, and which of them exclude each other."""
 
@@ -235,20 +244,12 @@ class Used:
         rows.sort(key=lambda pair: -pair[0])
         return rows
 
-    def _collected(self, rest: Places) -> list[int]:
-        """Return columns of a list, from its front, that all exclude each other."""
-        members: list[int] = []
-        while len(rest):
-            members.append(int(rest[0]))
-            rest = rest[1:][self.apart[rest[0]][rest[1:]]]
-        return members
-
     def _cliques(self, until: float) -> list[tuple[float, Row]]:
         rows, seen = [], set()
         for first in range(len(self.users)):
             if time.monotonic() > until:
                 break
-            members = [first, *self._collected(np.flatnonzero(self.apart[first]))]
+            members = [first, *gathered(np.flatnonzero(self.apart[first]), self.apart)]
             key = tuple(sorted(members))
             total = float(self.values[members].sum())
             if key in seen or total < 1.0 + BROKEN:
@@ -287,7 +288,7 @@ class Used:
             return []
         order = np.argsort(-share, kind="stable")
         order = order[share[order] > USED]
-        members = self._collected(near[order])
+        members = gathered(near[order], self.apart)
         chosen = np.isin(near, members)
         total = weight + float(share[chosen].sum())
         if total < 1.0 + BROKEN:
@@ -330,8 +331,8 @@ PRECISION = 0.5
 """These steps end when their bound is off by this part of what is above the cutoff."""
 
 
-class CuttingPlanes:
-    """The program of a channel.
+class IntervalProgram:
+    """A linear program of intervals of radii, with a cutoff above the best allocation.
 
     Parameters
     ----------
@@ -346,6 +347,28 @@ class CuttingPlanes:
         self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
         self.cutoff = -math.inf
         self.offer(best)
+        self.closed = False
+        """Whether there were columns that no allocation above the cutoff needs."""
+        caps = np.maximum(self.crowd.caps[:-1], 0.0)
+        self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
+        """No allocation that needs no closed column exceeds it."""
+
+    def offer(self, best: RadiiAtLevel) -> None:
+        """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
+        revenue = float(self.channel.revenue(best.radii).sum())
+        self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
+
+    @property
+    def proven(self) -> float:
+        """Upper bound of all allocations: the program's bound, or the cutoff where columns were closed."""
+        return max(self.bound, self.cutoff) if self.closed else self.bound
+
+
+class CuttingPlanes(IntervalProgram):
+    """The program of a channel with cliques and ramps."""
+
+    def __init__(self, channel: Channel, best: RadiiAtLevel, gap: float) -> None:
+        super().__init__(channel, best, gap)
         self.program: GrowingProgram | SteppedProgram = GrowingProgram()
         users, low, high = self._grid(best.value)
         self.users = np.array(users, dtype=np.int64)
@@ -362,9 +385,6 @@ class CuttingPlanes:
         """Rows added in the last round."""
         self.small = SMALL
         self.age = np.zeros(0, dtype=np.int64)
-        caps = np.maximum(self.crowd.caps[:-1], 0.0)
-        self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
-        """No allocation that needs no closed column exceeds it."""
 
     def _grid(self, value: float) -> tuple[list[int], list[float], list[float]]:
         users: list[int] = []
@@ -381,11 +401,6 @@ class CuttingPlanes:
             ends += list(pairwise(points))
             users += [self.crowd.owner] * LEVELS
         return users, [low for low, _ in ends], [high for _, high in ends]
-
-    def offer(self, best: RadiiAtLevel) -> None:
-        """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
-        revenue = float(self.channel.revenue(best.radii).sum())
-        self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
 
     # One round
 
@@ -488,11 +503,6 @@ class CuttingPlanes:
         if owner in self.served and not self.open[self.users == owner].any():
             self.bound = -math.inf  # no L has an allocation above the cutoff
 
-    @property
-    def proven(self) -> float:
-        """Upper bound of all allocations: the program's bound, or the cutoff where columns were closed."""
-        return max(self.bound, self.cutoff) if not self.open.all() else self.bound
-
     def _close(self, poor: NDArray[np.bool_]) -> None:
         """Close columns whose intervals, below and above, hold nothing above the cutoff.
 
@@ -506,6 +516,7 @@ class CuttingPlanes:
         needless = np.where(users == self.crowd.owner, ranked, ranked & below & above)
         closing = order[needless & self.open[order]]
         if len(closing):
+            self.closed = True
             self.open[closing] = False
             self.program.close(closing)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal
 
@@ -22,10 +23,11 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Outcome, Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Status, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array, in_range, integer, privacy_delta, probability_vector
 from mechdesign.core.values import Matrix, Vector
+from mechdesign.families.spectrum.geometry import rounded_down
 from mechdesign.show.figure import Bars, Figure, Heat, Panel, Points
 
 Array = NDArray[np.float64]
@@ -375,7 +377,6 @@ class SpectrumPartition(Problem[Mechanism]):
         return math.fsum((self.masses[:, None] * np.asarray(variables["channel"]) * lost).ravel().tolist())
 
     def objective_scale(self) -> float:
-        """Return the loss of the whole map."""
         return float(losses(np.ones((1, self.size), dtype=np.bool_), *self.shape, self.reach)[0])
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -411,7 +412,6 @@ class SpectrumPartition(Problem[Mechanism]):
         return f"all partitions into {sets_of(self)}" if self.notion == "partition" else channels_over(self)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the guarantee, and the proof that no other channel over these sets loses less."""
         sets = np.asarray(solution.variables["sets"], dtype=np.bool_)
         channel = np.asarray(solution.variables["channel"])
         joint = self.masses[:, None] * channel
@@ -456,10 +456,35 @@ def infeasible(problem: SpectrumPartition, solver: str) -> Outcome | None:
     return Outcome(status="infeasible", solver=solver, message=text)
 
 
+def outcome(
+    problem: SpectrumPartition,
+    variables: Variables,
+    bound: Fraction | float,
+    source: str,
+    solver: str,
+    is_best: bool | None = None,
+    **more: Any,
+) -> Outcome:
+    """Return the outcome of a method: ``optimal`` where the bound proves it, or ``is_best`` says so."""
+    scale = problem.objective_scale()
+    proven = rounded_down(bound, scale)
+    if is_best is None:
+        is_best = problem.objective(variables) - proven <= problem.optimal_within * scale
+    status: Status = "optimal" if is_best else "feasible"
+    return Outcome(
+        status=status, variables=variables, bound=proven, bound_source=source, solver=solver, **more
+    )
+
+
 def released(sets: Members, channel: Array) -> dict[str, Any]:
     """Return the variables: the sets that are used, and their columns."""
     used = (channel > 0).any(axis=0)
     return {"sets": sets[used], "channel": channel[:, used]}
+
+
+def cells_of(sets: Members) -> dict[str, Any]:
+    """Return the variables of a partition into these sets."""
+    return released(sets, sets.T.astype(np.float64))
 
 
 def completed(family: Members, weights: Array, negligible: float) -> Array:

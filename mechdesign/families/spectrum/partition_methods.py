@@ -18,8 +18,7 @@ with a partition shows the best one.
 by at most e^epsilon, so all that delta has to pay for is the mass of the last ``distance`` steps. Without the
 cut and with steps that are small, half the window is (D / epsilon) ln(1 + (e^epsilon - 1) / (2 delta)).
 
-*A conic program* has K(Q | x) in full, its zeros included. It shares nothing with ``linear-program`` but the
-sets, and how weights are completed. No bound is proven, so no optimum is claimed.
+The integer and the conic program, which only check the others, are in ``checks``.
 """
 
 from __future__ import annotations
@@ -27,18 +26,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.families.spectrum.geometry import rounded_down
+from mechdesign.families.spectrum.checks import (
+    cloaks_by_conic_program,
+    partition_by_integer_program,
+    why_no_conic_program,
+    why_no_set_partitioning,
+)
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,
+    cells_of,
     channels_over,
-    completed,
     infeasible,
+    outcome,
     released,
     sets_of,
 )
@@ -47,17 +51,14 @@ from mechdesign.families.spectrum.partition_programs import (
     cloak_program,
     cloaks_by_linear_program,
     exact_costs,
-    partition_by_integer_program,
     repaired,
     why_no_linear_program,
-    why_no_set_partitioning,
 )
 
 
 def partition_by_dynamic_program(problem: SpectrumPartition) -> Outcome:
     """Return the cheapest chain of intervals from the first place to the last."""
-    nothing = infeasible(problem, "dynamic program")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "dynamic program")) is not None:
         return nothing
     unit, costs = exact_costs(problem)
     first = problem.family.argmax(axis=1)
@@ -78,13 +79,8 @@ def partition_by_dynamic_program(problem: SpectrumPartition) -> Outcome:
         cells.append(chosen[end])
         end = int(first[chosen[end]])
     sets = problem.family[cells[::-1]]
-    return Outcome(
-        status="optimal",
-        variables=released(sets, sets.T.astype(np.float64)),
-        bound=rounded_down(bound, problem.objective_scale()),
-        bound_source=f"prices of the dynamic program, checked in fractions, for {channels_over(problem)}",
-        solver="dynamic program",
-    )
+    source = f"prices of the dynamic program, checked in fractions, for {channels_over(problem)}"
+    return outcome(problem, cells_of(sets), bound, source, "dynamic program", is_best=True)
 
 
 def _dual(least: list[int | None], ending: list[list[tuple[int, int, int]]]) -> int:
@@ -168,8 +164,7 @@ class PartitionSearch:
 
 def partition_by_search(problem: SpectrumPartition) -> Outcome:
     """Search with growing slack until there is a partition."""
-    nothing = infeasible(problem, "search")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "search")) is not None:
         return nothing
     family = problem.family
     relaxed = cloak_program(problem, (family @ problem.masses) * problem.losses)
@@ -178,13 +173,13 @@ def partition_by_search(problem: SpectrumPartition) -> Outcome:
     exact = repaired(problem, -relaxed.equal_multipliers)
     whole = int(np.flatnonzero(family.all(axis=1))[0])
     cells, proven, nodes = _grown(problem, exact, whole)
-    sets = family[list(cells)]
-    return Outcome(
-        status="optimal" if proven == sum(exact.costs[number] for number in cells) else "feasible",
-        variables=released(sets, sets.T.astype(np.float64)),
-        bound=rounded_down(Fraction(proven, exact.unit), problem.objective_scale()),
-        bound_source=f"complete search in integers, for partitions into {sets_of(problem)}",
-        solver="search",
+    return outcome(
+        problem,
+        cells_of(family[list(cells)]),
+        Fraction(proven, exact.unit),
+        f"complete search in integers, for partitions into {sets_of(problem)}",
+        "search",
+        is_best=proven == sum(exact.costs[number] for number in cells),
         notes={"nodes": nodes, "cloak_bound": float(exact.bound)},
     )
 
@@ -286,8 +281,7 @@ def _noise(epsilon: float, delta: float, distance: int) -> Array:
 
 def windows_of_truncated_laplace(problem: SpectrumPartition) -> Outcome:
     """Return the channel of the window cut to the map."""
-    nothing = infeasible(problem, "formula")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "formula")) is not None:
         return nothing
     assert problem.epsilon is not None
     assert problem.delta is not None
@@ -313,84 +307,6 @@ def why_no_truncated_laplace(problem: SpectrumPartition) -> str | None:
         return "windows at the ends of the map may be too small for least and count"
     if half_window(problem.epsilon or 0.0, problem.delta or 0.0, problem.distance) > LONGEST:
         return f"half its window is longer than {LONGEST:g} steps; the whole map hides the place"
-    return None
-
-
-MOST_ENTRIES = 8000
-"""Places times sets; beyond it a conic solver takes long."""
-
-NEGLIGIBLE = 1e-8
-"""The least weight that is kept: an interior point method leaves all of them positive."""
-
-MARGIN = 1e-9
-"""Part of cap and delta that stays unused: what the solver leaves of the inequalities then breaks none."""
-
-LEAST_DELTA, LARGEST_EPSILON = 1e-3, 3.0
-"""Beyond them the part that stays unused is below what the solver leaves, which e^epsilon magnifies."""
-
-
-def cloaks_by_conic_program(problem: SpectrumPartition) -> Outcome:
-    """Solve the program with cvxpy."""
-    import cvxpy
-
-    from mechdesign.solvers.convex import solve_convex
-
-    nothing = infeasible(problem, "cvxpy")
-    if nothing is not None:
-        return nothing
-    inside = problem.family.T.astype(np.float64)
-    channel: Any
-    if problem.notion == "cloak":
-        weights = cvxpy.Variable((1, len(problem.family)), nonneg=True)
-        channel = cvxpy.multiply(inside, np.ones((problem.size, 1)) @ weights)
-        rows: list[Any] = []
-    else:
-        channel = cvxpy.Variable(inside.shape, nonneg=True)
-        rows = [cvxpy.multiply(1.0 - inside, channel) == 0.0, *_promise(problem, channel)]
-    rows.append(cvxpy.sum(channel, axis=1) == 1.0)
-    lost = np.outer(problem.masses, problem.losses)
-    scale = float(lost.sum()) or 1.0
-    program = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.multiply(lost / scale, channel))), rows)
-    answer = solve_convex(program)
-    if answer.status not in ("optimal", "feasible") or channel.value is None:
-        status = "infeasible" if answer.status == "infeasible" else "failed"
-        return Outcome(status=status, solver=answer.solver, message=answer.message)  # type: ignore[arg-type]
-    value = inside * np.maximum(channel.value, 0.0)
-    if problem.notion == "cloak":
-        value = inside * completed(problem.family, np.asarray(weights.value).ravel(), NEGLIGIBLE)
-    value /= 1.0 if problem.notion == "cloak" else value.sum(axis=1, keepdims=True)
-    return Outcome(status="feasible", variables=released(problem.family, value), solver=answer.solver)
-
-
-def _promise(problem: SpectrumPartition, channel: Any) -> list[Any]:
-    """Return the constraints of the notion."""
-    import cvxpy
-
-    if problem.notion == "cap":
-        cap = problem.cap * (1.0 - MARGIN)
-        joint = cvxpy.multiply(problem.masses[:, None] @ np.ones((1, channel.shape[1])), channel)
-        released_mass = cvxpy.reshape(cvxpy.sum(joint, axis=0), (1, channel.shape[1]), order="C")
-        return [joint <= cap * (np.ones((problem.size, 1)) @ released_mass)]
-    assert problem.epsilon is not None
-    assert problem.delta is not None
-    factor = math.exp(problem.epsilon)
-    first, second = problem.pairs.T
-    over = cvxpy.pos(channel[first] - factor * channel[second])
-    return [cvxpy.sum(over, axis=1) <= problem.delta * (1.0 - MARGIN)]
-
-
-def why_no_conic_program(problem: SpectrumPartition) -> str | None:
-    """Return why the method does not apply, or None."""
-    if problem.notion == "partition":
-        return "a partition is not a convex choice"
-    unused = problem.cap * (1.0 - MARGIN) < problem.masses.max() if problem.notion == "cap" else False
-    if problem.notion == "slack":
-        unused = (problem.delta or 0.0) < LEAST_DELTA or (problem.epsilon or 0.0) > LARGEST_EPSILON
-    if unused:
-        return "cap, delta or epsilon leaves no room for what a conic solver leaves of the inequalities"
-    entries = problem.size * len(problem.family) * (1 if problem.notion != "slack" else 4)
-    if entries > MOST_ENTRIES:
-        return f"{entries} entries of the channel and its slacks are more than {MOST_ENTRIES}"
     return None
 
 

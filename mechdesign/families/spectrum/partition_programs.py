@@ -10,10 +10,6 @@ worst set is too dear by h per place, all prices fall by h.
 weak duality in integers. "cap": K(Q | x) with prior_x K(Q | x) <= cap sum_x' prior_x' K(Q | x'). "slack":
 K(Q | x), and s(Q, x, x') >= K(Q | x) - e^epsilon K(Q | x'), s >= 0, whose sum over Q is at most delta. Their
 bounds are weak duality in doubles, enlarged by what rounding may lose.
-
-*The best partition* comes from an integer program, of which the solution alone is taken. Its bound is that of
-all channels of the notion "cloak". On a line it is the optimum; on a grid it may be below the best partition,
-and then nothing is claimed.
 """
 
 from __future__ import annotations
@@ -27,15 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Outcome
-from mechdesign.families.spectrum.geometry import rounded_down
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,
     channels_over,
     completed,
     infeasible,
+    outcome,
     released,
 )
-from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.solvers.linear import LinearPrices, LinearProgram, LinearResult, solve_linear
 
 if TYPE_CHECKING:
@@ -127,8 +122,7 @@ NEGLIGIBLE = 1e-9
 
 def cloaks_by_linear_program(problem: SpectrumPartition) -> Outcome:
     """Solve the program of the notion."""
-    nothing = infeasible(problem, "HiGHS simplex")
-    if nothing is not None:
+    if (nothing := infeasible(problem, "HiGHS simplex")) is not None:
         return nothing
     if problem.notion in ("partition", "cloak"):
         return _cloak(problem)
@@ -144,18 +138,11 @@ def cloaks_by_linear_program(problem: SpectrumPartition) -> Outcome:
     channel = np.maximum(channel, 0.0)
     channel /= channel.sum(axis=1, keepdims=True)
     variables = released(problem.family, channel)
-    bound, scale = rounded_down(-result.bound, problem.objective_scale()), problem.objective_scale()
     if problem.residuals(variables)[problem.notion] > problem.allowance:
         variables = whole_map(problem)  # what the solver leaves of the inequalities is too much to keep
-    tight = problem.objective(variables) - bound <= problem.optimal_within * scale
-    return Outcome(
-        status="optimal" if tight else "feasible",
-        variables=variables,
-        bound=bound,
-        bound_source=f"weak duality, for {channels_over(problem)}",
-        solver=result.solver,
-        prices=LinearPrices(result, _program_of, -1.0, 1.0, _named_rows(problem)),
-    )
+    prices = LinearPrices(result, _program_of, -1.0, 1.0, _named_rows(problem))
+    source = f"weak duality, for {channels_over(problem)}"
+    return outcome(problem, variables, -result.bound, source, result.solver, prices=prices)
 
 
 def _program_of(problem: SpectrumPartition) -> LinearProgram:
@@ -176,13 +163,8 @@ def whole_map(problem: SpectrumPartition) -> dict[str, Any]:
 
 def _whole(problem: SpectrumPartition) -> Outcome:
     """Return the whole map, the only region without delta: none may leave out a neighbor of a place in it."""
-    return Outcome(
-        status="optimal",
-        variables=whole_map(problem),
-        bound=rounded_down(problem.objective_scale(), problem.objective_scale()),
-        bound_source="delta = 0: every set that is released has the whole map",
-        solver="theorem 1",
-    )
+    source = "delta = 0: every set that is released has the whole map"
+    return outcome(problem, whole_map(problem), problem.objective_scale(), source, "theorem 1", is_best=True)
 
 
 def _cloak(problem: SpectrumPartition) -> Outcome:
@@ -193,13 +175,9 @@ def _cloak(problem: SpectrumPartition) -> Outcome:
         return _refused(result)
     exact = repaired(problem, -result.equal_multipliers)
     weights = completed(problem.family, result.variables, NEGLIGIBLE)
-    return Outcome(
-        status="optimal",
-        variables=released(problem.family, problem.family.T * weights),
-        bound=rounded_down(exact.bound, problem.objective_scale()),
-        bound_source=f"weak duality in integers, for {channels_over(problem)}",
-        solver=result.solver,
-    )
+    variables = released(problem.family, problem.family.T * weights)
+    source = f"weak duality in integers, for {channels_over(problem)}"
+    return outcome(problem, variables, exact.bound, source, result.solver, is_best=True)
 
 
 def cloak_program(problem: SpectrumPartition, costs: Array) -> LinearResult:
@@ -309,48 +287,4 @@ def why_no_linear_program(problem: SpectrumPartition) -> str | None:
     variables = int(problem.family.sum()) * each
     if variables > MOST_VARIABLES:
         return f"its program has some {variables} variables, more than {MOST_VARIABLES}"
-    return None
-
-
-MOST_SETS = 4000
-"""Beyond it an integer program takes minutes."""
-
-
-def partition_by_integer_program(problem: SpectrumPartition) -> Outcome:
-    """Solve set partitioning and compare with the bound of the relaxation."""
-    from scipy.sparse import csr_array, vstack
-
-    nothing = infeasible(problem, "integer program")
-    if nothing is not None:
-        return nothing
-    costs = (problem.family @ problem.masses) * problem.losses
-    rows = csr_array(problem.family.T.astype(np.float64))
-    ones = np.ones(problem.size)
-    both = csr_array(vstack([rows, -rows]))
-    program = BinaryProgram(costs, both, np.concatenate([ones, -ones]), np.zeros(len(costs), dtype=np.bool_))
-    answer = solve_binary(program)
-    if not answer.variables.size:
-        return Outcome(status=answer.status, solver=answer.solver, message=answer.message)
-    sets = problem.family[answer.variables]
-    variables = released(sets, sets.T.astype(np.float64))
-    relaxed = cloak_program(problem, costs)
-    exact = repaired(problem, -relaxed.equal_multipliers)
-    bound = rounded_down(exact.bound, problem.objective_scale())
-    tight = problem.objective(variables) - bound <= problem.optimal_within * problem.objective_scale()
-    return Outcome(
-        status="optimal" if tight else "feasible",
-        variables=variables,
-        bound=bound,
-        bound_source=f"weak duality in integers, for {channels_over(problem)}",
-        solver=answer.solver,
-        notes={"stated_status": answer.status},
-    )
-
-
-def why_no_set_partitioning(problem: SpectrumPartition) -> str | None:
-    """Return why the method does not apply, or None."""
-    if problem.notion != "partition":
-        return f"the notion '{problem.notion}' allows more than partitions"
-    if len(problem.family) > MOST_SETS:
-        return f"{len(problem.family)} sets are more than {MOST_SETS}"
     return None

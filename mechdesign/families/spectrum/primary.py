@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
+from mechdesign.core.fields import amount, checked, choice, frozen_problem
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
@@ -184,16 +184,10 @@ class SpectrumPrimary(Problem[Mechanism]):
     summary: ClassVar[str] = "widening of a channel owner's protection radius that hides the owner"
     compared_with: ClassVar[str] = "all mean widenings L"
 
-    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
-    privacy_cost: float = checked(
-        "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
-    )
-    radius: float = checked(
-        "r0: range that the secondary user requests.", positive, limits=POSITIVE, form="number > 0"
-    )
-    location_privacy: float = checked(
-        "s: the secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
-    )
+    price: float = amount("k1: cost of a unit of area.", positive)
+    privacy_cost: float = amount("kp: the owner's loss of privacy is privacy_cost / L.", positive)
+    radius: float = amount("r0: range that the secondary user requests.", positive)
+    location_privacy: float = amount("s: the secondary user's privacy radius.", positive)
     distance: float = checked(
         "d_m: between the two users, less the protection radius. At most s: no user can be served.",
         coordinate,
@@ -244,7 +238,6 @@ class SpectrumPrimary(Problem[Mechanism]):
         return self.utility(float(variables["privacy"]))
 
     def objective_scale(self) -> float:
-        """Return the size of the terms: all revenue, and the loss of privacy at the upper end."""
         room = float(self.widened.room)
         full = self.factor * self.radius * (self.location_privacy + self.radius) ** 2
         return full + (self.privacy_cost / room if room > 0 else 0.0)
@@ -356,8 +349,7 @@ def figures(problem: SpectrumPrimary, solution: Solution[Any]) -> list[Figure]:
 
 def widening_from_quartic(problem: SpectrumPrimary) -> Outcome:
     """Return the best of roots and ends."""
-    nobody = infeasible(problem, "roots")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "roots")) is not None:
         return nobody
     level, bound = best_mean(problem)
     return outcome(
@@ -404,8 +396,7 @@ def _revenue(problem: SpectrumPrimary, levels: Array) -> Array:
 
 def widening_by_intervals(problem: SpectrumPrimary) -> Outcome:
     """Halve intervals until the bound is near the value."""
-    nobody = infeasible(problem, "intervals")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "intervals")) is not None:
         return nobody
     low, high = _bracket(problem)
     ends = np.linspace(low, high, 257)
@@ -452,8 +443,7 @@ FARTHEST = 2.0**60
 
 def widening_at_turning_point(problem: SpectrumPrimary) -> Outcome:
     """Bracket the change of sign and halve it to the last bit."""
-    nobody = infeasible(problem, "bisection")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "bisection")) is not None:
         return nobody
     cost = Fraction(problem.privacy_cost)
 

@@ -23,8 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.collect.base import digest
-from mechdesign.collect.codec import as_floats
-from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
+from mechdesign.collect.collecting import (
+    Column,
+    Operation,
+    Option,
+    Settings,
+    located,
+    number_column,
+    require_columns,
+)
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import (
@@ -47,9 +54,12 @@ from mechdesign.work.files import one_at_a_time, read_text, whole_file
 if TYPE_CHECKING:
     from mechdesign.families.spectrum.database import SpectrumDatabase
 
-STATUSES = ("served", "not served", "covered", "budget spent")
+SPENT, ABOVE = "budget spent", "above the budget"
+
+STATUSES = ("served", "not served", "covered", SPENT, ABOVE)
 """What can become of a query: ``not served``: others pay more; ``covered``: no room outside the owner's tiles
-and protection; ``budget spent``: the user's epsilon."""
+and protection; ``budget spent``: the user's epsilon, with earlier reports; ``above the budget``: this report
+alone needs more epsilon than a user may spend in all."""
 
 Levels = float | tuple[float, ...] | None
 """The least level, or all levels that are accepted; None: any."""
@@ -393,23 +403,23 @@ GIVEN = ("user", "channel", "status", "radius", "power", "spent")
 STATE = Option("state", "text", "the file that remembers budgets and registrations from slot to slot; needed")
 SLOT = Option("slot", "whole number", "of a table with a column slot: register the rows of this slot")
 ROOMS = ("channel", "x", "y", "room")
+ASKED = (
+    Column("user", "the asking user"),
+    Column("channel", "for which channel"),
+    Column("x", "reported position"),
+    Column("y", "reported position"),
+    Column("radius", "requested radius"),
+    Column("privacy", "privacy radius around the report"),
+    Column("epsilon", "level of the report, per unit of distance"),
+)
+"""Queries as a user's device gives and the database takes them."""
 
 
 def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
     """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
-    takes = (
-        Column("user", "the asking user"),
-        Column("channel", "for which channel"),
-        Column("x", "reported position"),
-        Column("y", "reported position"),
-        Column("radius", "requested radius"),
-        Column("privacy", "privacy radius around the report"),
-        Column("epsilon", "level of the report, per unit of distance"),
-    )
     gives = (
-        Column("user", "the asking user"),
-        Column("channel", "for which channel"),
-        Column("status", "served, not served, covered or budget spent"),
+        *ASKED[:2],
+        Column("status", "served, not served, covered, budget spent or above the budget"),
         Column("radius", "granted, 0 where nothing is"),
         Column("power", "maximum transmission power, that of radius 1 being 1"),
         Column("spent", "epsilon that the user has spent in all"),
@@ -419,7 +429,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
         Operation(
             "answer",
             summary,
-            takes,
+            ASKED,
             gives,
             partial(_answered, database),
             (STATE,),
@@ -461,8 +471,11 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
         with located(source):
             answers = database.answer(queries)
         database.save_state(settings["state"])  # before anybody sees an answer
+    least = max((query["epsilon"] for query in queries), default=0.0)
+    more = f" ({least:.4g} > {float(database.budget):g}; build the database with a budget of at least that)"
     for status in sorted({answer.status for answer in answers}):
-        settings.count(status, sum(answer.status == status for answer in answers))
+        said = status + more if status == ABOVE else status
+        settings.count(said, sum(answer.status == status for answer in answers))
     failed = [certificate.property for certificate in answers.certificates if not certificate.holds]
     for name in sorted(set(failed)):
         settings.count(f"{name} not proven", failed.count(name))
@@ -524,14 +537,7 @@ def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Bl
 
 def finite_columns(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
     """Return columns of finite numbers; the error names file, column and row."""
-    columns: dict[str, Any] = {}
-    for name in names:
-        with located(source, name):
-            columns[name] = as_floats(block[name], 1, name)
-            wrong = ~np.isfinite(columns[name])
-            if wrong.any():
-                raise RowError(name, int(np.argmax(wrong)), "is not a finite number", "correct it")
-    return columns
+    return {name: number_column(source, block, name) for name in names}
 
 
 def _queries(source: Source) -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
 """A secondary user of spectrum: how much location privacy it takes, and what turns its place into a query.
 
-The problem ``spectrum-secondary`` has three methods, a cubic, bisection, and the concave program of the
-thesis; the answer of the conic solver gets a bound of its own. The mechanism ``spectrum-user`` draws the
-place that a user's device tells a database.
+The problem ``spectrum-secondary`` has the methods of every best length, in ``length``. The mechanism
+``spectrum-user`` draws the place that a user's device tells a database.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from mechdesign.collect.codec import checked_area
 from mechdesign.collect.collecting import SEED, Column, Operation, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError
-from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
+from mechdesign.core.fields import amount, checked, frozen_problem, real
+from mechdesign.core.problem import Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.spectrum.geometry import positive, positive_root, rounded_up
-from mechdesign.families.spectrum.queries import MOST_QUERIES, NUMBERS, finite_columns
+from mechdesign.families.spectrum.geometry import positive, rounded_up
+from mechdesign.families.spectrum.length import LengthProblem, Terms
+from mechdesign.families.spectrum.queries import ASKED, MOST_QUERIES, NUMBERS, finite_columns
 from mechdesign.show.figure import Figure, Line, Panel, Points
-from mechdesign.solvers.roots import sign_change
 
 WIDE, MOST = 20.0, 1500.0
 """Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most
@@ -128,24 +127,9 @@ class SpectrumUser(Mechanism):
         ]
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``query``: true places in, queries out."""
-        takes = (
-            Column("user", "the asking user"),
-            Column("channel", "for which channel"),
-            Column("x", "true location"),
-            Column("y", "true location"),
-        )
-        gives = (
-            Column("user", "the asking user"),
-            Column("channel", "for which channel"),
-            Column("x", "reported location"),
-            Column("y", "reported location"),
-            Column("radius", "requested radius"),
-            Column("privacy", "privacy radius around the report"),
-            Column("epsilon", "level of the report, per unit of distance"),
-        )
+        takes = (*ASKED[:2], Column("x", "true location"), Column("y", "true location"))
         summary = "queries for a spectrum database, with one private report for each user and place"
-        return (Operation("query", summary, takes, gives, self._queried, (SEED,)),)
+        return (Operation("query", summary, takes, ASKED, self._queried, (SEED,)),)
 
     def _queried(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
         (source,) = sources
@@ -181,7 +165,6 @@ class SpectrumUser(Mechanism):
         return Certificate("reach", holds, True, figures, note=note)
 
     def figures(self) -> list[Figure]:
-        """Return figures of the distance between reports and the true location."""
         figures: list[Figure] = self.noise.figures()
         return figures
 
@@ -192,17 +175,15 @@ class SpectrumUser(Mechanism):
         )
 
     def content(self) -> dict[str, Any]:
-        """Return the radii, and the integers that are sampled from."""
         return {"privacy": self.privacy, "radius": self.radius, "noise": self.noise.content()}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing the noise again."""
         return cls(content["privacy"], content["radius"], noise_class().from_content(content["noise"]))
 
 
 @frozen_problem()
-class SpectrumSecondary(Problem[SpectrumUser]):
+class SpectrumSecondary(LengthProblem[SpectrumUser]):
     """The best privacy radius L of a user who rents spectrum.
 
     ::
@@ -235,19 +216,10 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     summary: ClassVar[str] = "location privacy that a user who rents spectrum chooses"
     compared_with: ClassVar[str] = "all privacy radii L > 0"
 
-    price: float = checked(
-        "k1: cost of a unit of area. The privacy circle also costs this.",
-        positive,
-        limits=POSITIVE,
-        form="number > 0",
-    )
-    reward: float = checked(
-        "k2: what a unit of area is worth to the user.", positive, limits=POSITIVE, form="number > 0"
-    )
-    privacy_cost: float = checked(
-        "ks: the loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
-    )
-    radius: float = checked("r0: range that the user requests.", positive, limits=POSITIVE, form="number > 0")
+    price: float = amount("k1: cost of a unit of area. The privacy circle also costs this.", positive)
+    reward: float = amount("k2: what a unit of area is worth to the user.", positive)
+    privacy_cost: float = amount("ks: the loss of privacy is privacy_cost / L.", positive)
+    radius: float = amount("r0: range that the user requests.", positive)
     beta: float = real(
         "In (0, 1): the probability that a report may be farther than L from the true location.",
         low=0.0,
@@ -264,7 +236,6 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     )
 
     def mechanism(self, solution: Solution[Any]) -> SpectrumUser:
-        """Return the client: exact noise that stays within L of the place, and queries for a database."""
         return SpectrumUser.of(float(solution.variables["privacy"]), self.radius, self.area, self.beta)
 
     def utility(self, level: float) -> float:
@@ -272,9 +243,31 @@ class SpectrumSecondary(Problem[SpectrumUser]):
         income, paid = self.reward * self.radius**2, self.price * (level + self.radius) ** 2
         return math.pi * (income - paid) - self.privacy_cost / level
 
-    def slope(self, level: float) -> float:
-        """Return the derivative of the utility."""
-        return self.privacy_cost / level**2 - 2.0 * math.pi * self.price * (level + self.radius)
+    @property
+    def terms(self) -> Terms:
+        paid = math.pi * self.price
+        return paid, 2.0 * paid * self.radius, self.privacy_cost
+
+    @property
+    def cubic(self) -> Terms:
+        unit = 2.0 * math.pi * self.price / self.privacy_cost
+        return unit, unit * self.radius, 1.0
+
+    @property
+    def start(self) -> float:
+        return self.radius
+
+    def slope(self, length: float) -> float:
+        return 2.0 * math.pi * self.price * (length + self.radius) - self.privacy_cost / length**2
+
+    def outcome(self, length: float, solver: str) -> Outcome:
+        return Outcome(
+            status="optimal",
+            variables={"privacy": length},
+            bound=rounded_up(self.utility(length) + self.error(length), self.objective_scale()),
+            bound_source="the tangent of a concave function",
+            solver=solver,
+        )
 
     def objective(self, variables: Variables) -> float:
         return self.utility(float(variables["privacy"]))
@@ -290,43 +283,10 @@ class SpectrumSecondary(Problem[SpectrumUser]):
         )
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much L is below 0."""
         return {"privacy": max(0.0, -float(variables["privacy"]))}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return that no other privacy radius is better."""
         return (self.optimality(solution, scale=self.objective_scale()),)
-
-
-def outcome(problem: SpectrumSecondary, level: float, solver: str) -> Outcome:
-    """Return a privacy radius with its bound.
-
-    The utility is strictly concave, so it lies below its tangent: where the slope is g at L and has the other
-    sign at L', no value exceeds U(L) + abs(g (L' - L)). A step that changes the sign is found by doubling.
-    """
-    slope = problem.slope(level)
-    step = math.ulp(level)
-    while True:
-        other = max(level + (step if slope > 0 else -step), level / 2.0)
-        if slope == 0 or problem.slope(other) * slope <= 0:
-            break
-        step *= 2.0
-    noise = (
-        16.0
-        * 2.0**-52
-        * (
-            problem.privacy_cost / min(level, other) ** 2
-            + 2.0 * math.pi * problem.price * (max(level, other) + problem.radius)
-        )
-    )
-    bound = problem.utility(level) + (abs(slope) + noise) * (abs(other - level) + 64.0 * math.ulp(level))
-    return Outcome(
-        status="optimal",
-        variables={"privacy": level},
-        bound=rounded_up(bound, problem.objective_scale()),
-        bound_source="the tangent of a concave function",
-        solver=solver,
-    )
 
 
 def figures(problem: SpectrumSecondary, solution: Solution[Any]) -> list[Figure]:
@@ -341,45 +301,3 @@ def figures(problem: SpectrumSecondary, solution: Solution[Any]) -> list[Figure]
     return [
         Figure("Location privacy that a user chooses", [panel], "Too little reveals, too much costs rent.")
     ]
-
-
-def level_by_conic_program(problem: SpectrumSecondary) -> Outcome:
-    """Solve with cvxpy, in units in which L is about 1."""
-    import cvxpy
-
-    from mechdesign.solvers.convex import solve_convex
-
-    unit = (problem.privacy_cost / (2.0 * math.pi * problem.price)) ** (1.0 / 3.0)
-    unit = min(unit, math.sqrt(problem.privacy_cost / (2.0 * math.pi * problem.price * problem.radius)))
-    paid, loss = math.pi * problem.price * unit**2, problem.privacy_cost / unit
-    money = paid * (1.0 + problem.radius / unit) + loss
-    level = cvxpy.Variable()
-    cost = (paid / money) * (cvxpy.square(level) + (2.0 * problem.radius / unit) * level)
-    answer = solve_convex(cvxpy.Problem(cvxpy.Minimize(cost + (loss / money) * cvxpy.inv_pos(level))))
-    if answer.status not in ("optimal", "feasible") or level.value is None:
-        return Outcome(status="failed", solver=answer.solver, message=answer.message)
-    return outcome(problem, float(level.value) * unit, answer.solver)
-
-
-def level_from_cubic(problem: SpectrumSecondary) -> Outcome:
-    """Return the positive root of 2 k1 pi L^3 + 2 k1 pi r0 L^2 = ks, with its bound."""
-    unit = 2.0 * math.pi * problem.price / problem.privacy_cost
-    return outcome(problem, positive_root(unit, unit * problem.radius, 1.0), "closed form")
-
-
-def level_by_bisection(problem: SpectrumSecondary) -> Outcome:
-    """Bracket the change of sign of the utility's slope by doubling, then halve."""
-    low = high = problem.radius
-    while problem.slope(low) <= 0:
-        low /= 2.0
-    while problem.slope(high) >= 0:
-        high *= 2.0
-    return outcome(problem, sign_change(problem.slope, low, high), "bisection")
-
-
-METHODS = (
-    Method("closed-form", SpectrumSecondary, "analytic", "the positive root of a cubic", level_from_cubic),
-    Method("search", SpectrumSecondary, "numeric", "bisection of the slope", level_by_bisection),
-    Method("convex", SpectrumSecondary, "numeric", "a concave program for a conic solver (cvxpy)",
-           level_by_conic_program),
-)  # fmt: skip

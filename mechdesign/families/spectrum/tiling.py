@@ -124,6 +124,12 @@ class Tiling:
             (x, y - high),
         )
 
+    def outline(self, tile: Tile) -> tuple[list[float], list[float]]:
+        """Return x and y of a tile's vertices, the first one again at the end, to be drawn."""
+        corners = self.vertices(tile)
+        x, y = zip(*((float(x), float(y)) for x, y in (*corners, corners[0])), strict=True)
+        return list(x), list(y)
+
     def neighbors(self, tile: Tile) -> tuple[Tile, ...]:
         """Return the six tiles that share a side with a tile."""
         column, row = tile

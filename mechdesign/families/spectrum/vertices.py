@@ -179,6 +179,20 @@ class Prices:
     left: list[float]
 
 
+def chord(
+    revenue: Callable[[int, float], float], caps: Sequence[float], margin: float, i: int, j: int
+) -> tuple[float, float, float] | None:
+    """Return a, b, h with t_i / a + t_j / b <= h for the revenues of a pair in conflict, or None.
+
+    The line through the points where one of the two has its cap: along R_i + R_j = m the revenue of one is a
+    convex function of the other's, so it is below the chord.
+    """
+    full, rest = revenue(i, caps[i]), revenue(j, margin - caps[i])
+    other, left = revenue(j, caps[j]), revenue(i, margin - caps[j])
+    rise, across = other - rest, full - left
+    return (across, rise, full / across + rest / rise) if rise > 0 and across > 0 else None
+
+
 def rows_of(
     revenue: Callable[[int, float], float],
     conflicts: Conflicts,
@@ -203,12 +217,10 @@ def rows_of(
             if i >= j:
                 continue
             uncovered.add((i, j))
-            full, rest = revenue(i, caps[i]), revenue(j, margin - caps[i])
-            other, left = revenue(j, caps[j]), revenue(i, margin - caps[j])
-            rise, across = other - rest, full - left
-            if rise > 0 and across > 0:
-                limit = (full / across + rest / rise) * (1.0 + SAFETY)
-                rows.append(({i: 1.0 / across, j: 1.0 / rise}, limit))
+            line = chord(revenue, caps, margin, i, j)
+            if line is not None:
+                across, rise, limit = line
+                rows.append(({i: 1.0 / across, j: 1.0 / rise}, limit * (1.0 + SAFETY)))
     while uncovered:
         members = list(min(uncovered))
         hard = near[members[0]][members[1]] <= 0

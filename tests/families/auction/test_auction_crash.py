@@ -160,7 +160,7 @@ TABLE = {
 
 def test_a_crash_between_decision_and_output_repeats_the_decision(tmp_path):
     """The state is on the disk before the first row is handed out, and the second run only reads it."""
-    step, _ = AUCTION.operations()
+    step, *_ = AUCTION.operations()
     settings = Settings({"state": str(tmp_path / "season.json"), "slot": 1})
     rows = step.run([MemoryTable(TABLE)], settings)
     assert not (tmp_path / "season.json").exists()
@@ -173,7 +173,7 @@ def test_a_crash_between_decision_and_output_repeats_the_decision(tmp_path):
 
 
 def test_a_crash_while_the_state_is_written_leaves_the_old_one(tmp_path, monkeypatch):
-    step, _ = AUCTION.operations()
+    step, *_ = AUCTION.operations()
     path = tmp_path / "season.json"
     next(step.run([MemoryTable(TABLE)], Settings({"state": str(path), "slot": 1})))
     saved = path.read_bytes()

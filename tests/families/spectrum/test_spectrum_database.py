@@ -83,6 +83,19 @@ def test_a_report_that_is_repeated_is_free_and_a_move_is_not():
     assert base.state.spent == {"ann": Fraction(3, 4), "ben": Fraction(1, 4)}
 
 
+def test_a_report_that_no_budget_pays_for_is_told_from_a_budget_that_is_spent(tmp_path):
+    base = database(budget=0.75)
+    answers = base.answer([ask("ann", epsilon=0.7500001), ask("ben", y=9.0, epsilon=0.5)])
+    assert (answers[0].status, answers[0].radius, answers[0].spent) == ("above the budget", 0.0, 0.0)
+    assert answers[1].spent == 0.5
+    assert base.answer([ask("ben", y=8.0, epsilon=0.75)])[0].status == "budget spent"
+    assert base.answer([ask("cat", y=8.0, epsilon=0.75)])[0].spent == 0.75
+    base.save_state(tmp_path / "state.json")
+    again = database(budget=0.75)
+    again.restore_state(tmp_path / "state.json")
+    assert again.state == base.state
+
+
 def test_a_report_with_another_sign_of_zero_is_the_same_and_the_state_has_no_positions(tmp_path):
     base = database()
     base.answer([ask("ann", "free", x=7.34375, y=0.0)])

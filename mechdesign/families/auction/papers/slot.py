@@ -25,8 +25,7 @@ from mechdesign.families.auction.slot import AuctionSlot, obstacle, outcome
 
 def decide_as_printed(problem: AuctionSlot) -> Outcome:
     """Decide the slot as printed."""
-    refused = obstacle(problem)
-    if refused is not None:
+    if (refused := obstacle(problem)) is not None:
         return refused
     award = published.award(problem.slot)
     assert award is not None, "a slot without obstacle has a cover"

@@ -110,8 +110,7 @@ def alone(problem: SpectrumChannel, user: int) -> Candidate | None:
 
 def run(problem: SpectrumChannel) -> Outcome:
     """Return the best candidate of the thesis."""
-    covered = nobody(problem, "local ascent")
-    if covered is not None:
+    if (covered := nobody(problem, "local ascent")) is not None:
         return covered
     channel = problem.channel
     margin = float(channel.margins[0, 1])

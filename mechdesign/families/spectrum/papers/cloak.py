@@ -7,7 +7,7 @@ from typing import Any
 
 from mechdesign.core.solution import Solution
 from mechdesign.families.spectrum.cloak import SHAPES, SpectrumCloakDesign
-from mechdesign.families.spectrum.geometry import positive_root
+from mechdesign.families.spectrum.length import positive_root
 
 
 def quantities(problem: SpectrumCloakDesign, solution: Solution[Any]) -> dict[str, Any]:

@@ -32,8 +32,7 @@ from mechdesign.solvers.roots import roots
 
 def run(problem: SpectrumPrimary) -> Outcome:
     """Return the L that problem 6.4.5 has as its optimum; it claims none for the expectation."""
-    nobody = infeasible(problem, "roots")
-    if nobody is not None:
+    if (nobody := infeasible(problem, "roots")) is not None:
         return nobody
     level = best_mean(problem)[0]
     variables = {"privacy": level, "granted_radius": problem.granted(level)}
