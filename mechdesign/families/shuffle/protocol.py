@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import Answer, AskedChoice, AskedNumber, Recipe
+from mechdesign.collect.client import Answer, Recipe
+from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import AskedChoice, AskedNumber
-from mechdesign.collect.codec import Labels, as_floats
+from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
 from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.intervals import Limits

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone
-from mechdesign.collect.codec import Labels
+from mechdesign.collect.client import Answer, Recipe, Steps, rng_alone
+from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
 from mechdesign.collect.reader import on_table
