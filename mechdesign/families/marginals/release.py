@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import weakest
 from mechdesign.collect.attributes import AttributeMechanism, Attributes, Columns
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.client import Answer, Recipe, plain_report, rng_alone, row_hex
+from mechdesign.collect.client import Answer, Recipe, plain_report, rng_alone
 from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.combine import Split
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -30,7 +31,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, user_count
 from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, changed, frozen_value
 from mechdesign.data.frames import is_table
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, view_weights
+from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.oracles.support import SupportOracle
@@ -54,9 +55,6 @@ from mechdesign.families.marginals.views import (
     noisiest_variance,
     require_oracle,
 )
-
-PIECE = 1 << 16
-"""Users whose reports are drawn at a time; blocks of files are a multiple of it."""
 
 
 class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
@@ -96,9 +94,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         shares: Sequence[Any] | None = None,
         users: int | None = None,
     ) -> None:
-        if not isinstance(attributes, Attributes):
-            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
-        self.attributes = attributes
+        self.attributes = attributes = Attributes.of(attributes)
         self.views = _covering(check_views(views, attributes.count), attributes)
         if len(oracles) != len(self.views):
             raise ParameterError("oracles", f"{len(oracles)} for {len(self.views)} views", "give one each")
@@ -106,7 +102,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
             require_oracle(number, oracle, attributes.cells(view))
             for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))
         )
-        self.shares = view_weights(len(self.views), shares)
+        self.split = Split([[oracle] for oracle in self.oracles], shares)
         self.users = None if users is None else user_count(users)
         self.epsilon = max(oracle.epsilon for oracle in self.oracles)
         self.layout = Layout(self.oracles)
@@ -128,6 +124,11 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         oracles = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
         return cls(attributes, views, [oracles[count] for count in counts], shares)
 
+    @property
+    def shares(self) -> tuple[int, ...]:
+        """The weights of the views out of 2**62."""
+        return self.split.weights
+
     # Client
 
     @cached_property
@@ -148,10 +149,8 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
     def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
         """Yield the reports of pieces of the users, given the numbers of their values, shape (n, d)."""
-        limits = np.cumsum(np.array(self.shares, dtype=np.int64))[:-1]
-        for start in range(0, len(codes), PIECE):
-            part = codes[start : start + PIECE]
-            views = np.searchsorted(limits, source.integers(len(part)), side="right")
+        for start, views in self.split.draw(len(codes), source):
+            part = codes[start : start + len(views)]
             order = np.argsort(views, kind="stable")
             bounds = np.searchsorted(views[order], np.arange(len(self.views) + 1)).tolist()
             cells = np.empty(len(part), dtype=np.int64)
@@ -169,7 +168,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         document = self.content()
         steps = {
             "step": "view",
-            "ends": row_hex(list(accumulate(self.shares))),
+            "ends": self.split.ends(),
             "views": document["views"],
             "oracle_of_view": document["oracle_of_view"],
             "oracles": [self.oracles[number]._client_steps() for number in self._sharing],
@@ -283,7 +282,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         covering = {"attributes": self.attributes.count, "views": len(self.views), "covered_order": order}
         return (
             self.audit().certificate(),
-            Certificate("normalization", sum(self.shares) == TOTAL, True, {"share_sum": f"2**{BITS}"}),
+            self.split.normalization(),
             Certificate("covering", order >= 1, True, covering),
         )
 
