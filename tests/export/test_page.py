@@ -81,8 +81,11 @@ def answered(browser, value="0"):
 
 @in_browser
 def test_vectors_of_every_client_come_out_in_a_browser(browser, site):
-    """Each tenth, from the first to the last: all come out in node, which has the same interpreter."""
-    stems = write_modules(site.folder, every=10)
+    """One of eleven, from the first to the last: all come out in node, which has the same interpreter.
+
+    Vectors go through the answers and both sides of each bound in turn; a prime number misses none of them.
+    """
+    stems = write_modules(site.folder, every=11)
     (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
     browser.get(f"{site.address}/empty.html")
     script = """
@@ -105,7 +108,7 @@ const [stems, done] = arguments;
     found = browser.execute_async_script(script, stems)
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
-    assert min(entry["tried"] for entry in found.values()) >= 100
+    assert min(entry["tried"] for entry in found.values()) >= 90
 
 
 @in_browser
