@@ -41,6 +41,9 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(
+        100_000, 20, 20
+    )  # by default each 700 new objects start a search; a law has more numbers
 
 
 # Tables are as wide as where there is no terminal, whatever the runner says about its own. No result comes

@@ -80,8 +80,12 @@ def answered(browser, value="0"):
 
 
 @in_browser
-def test_every_vector_comes_out_in_a_browser(browser, site):
-    stems = write_modules(site.folder)
+def test_vectors_of_every_client_come_out_in_a_browser(browser, site):
+    """One of eleven, from the first to the last: all come out in node, which has the same interpreter.
+
+    Vectors go through the answers and both sides of each bound in turn; a prime number misses none of them.
+    """
+    stems = write_modules(site.folder, every=11)
     (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
     browser.get(f"{site.address}/empty.html")
     script = """
@@ -104,7 +108,7 @@ const [stems, done] = arguments;
     found = browser.execute_async_script(script, stems)
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
-    assert min(entry["tried"] for entry in found.values()) >= 1000
+    assert min(entry["tried"] for entry in found.values()) >= 90
 
 
 @in_browser

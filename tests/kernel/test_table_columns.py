@@ -7,8 +7,9 @@ import pytest
 
 from mechdesign.collect.attributes import Attributes, asked_attributes, people
 from mechdesign.collect.codec import Labels
-from mechdesign.collect.collecting import collect, side_by_side
-from mechdesign.core.errors import RowError
+from mechdesign.collect.collecting import Settings, collect, marked, side_by_side
+from mechdesign.collect.kary import KaryResponse
+from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import ROWS, MemoryTable
 
 LAST = ROWS + 2
@@ -40,6 +41,18 @@ def test_servers_get_the_columns_of_all_tables():
 
     with pytest.raises(RowError, match=rf"people\.csv: reports: row {LAST + 1}: "):
         collect([tables(1), tables(2)], lambda source: ["a", "b"], update)
+
+
+def test_two_columns_of_reports_of_one_mechanism_are_not_chosen_from():
+    """Neither the first nor the last one is taken in silence; what is named is taken."""
+    mechanism = KaryResponse.of(3, 5.0)
+    once, twice = (marked(name, mechanism.survey_digest) for name in ("before", "after"))
+    table = MemoryTable({once: np.zeros(9, dtype=np.int64), twice: np.full(9, 2)}, "both.csv")
+    with pytest.raises(DataError, match=r"both\.csv: 2 columns hold this mechanism's reports \(before__m"):
+        mechanism.aggregator().count_table(table, Settings())
+    server = mechanism.aggregator()
+    server.count_table(table, Settings({"column": ["after"]}))
+    assert server.counts.tolist() == [0, 0, 9]
 
 
 def test_marginals_are_asked_for_by_name():

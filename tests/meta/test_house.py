@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import mechdesign
+from tests.support.sources import tree_of
 
 PACKAGE = Path(mechdesign.__file__).parent
 KERNEL = ("core", "exact", "audit", "collect")
@@ -51,9 +52,5 @@ def test_the_kernel_does_not_grow():
 
 
 def test_names_are_nouns():
-    names = [
-        name_of(node)
-        for path in lengths()
-        for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8")))
-    ]
+    names = [name_of(node) for path in lengths() for node in ast.walk(tree_of(PACKAGE / path))]
     assert sum(name in PARTICIPLES for name in names) <= MOST_PARTICIPLES

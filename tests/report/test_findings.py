@@ -12,7 +12,7 @@ import pytest
 
 from mechdesign.catalog import load_model, models
 from mechdesign.cli import main
-from mechdesign.papers.claims import Claim
+from mechdesign.papers.claims import Claim, findings as reports
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.claim import UNDECIDED
 from mechdesign.papers.claims.findings import (
@@ -32,13 +32,25 @@ REFUTED = {"verdict": "refuted", "reason": "no"}
 ENTRY = re.compile(r"^- \*\*(\S+), claim (\d+)\*\*", re.MULTILINE)
 
 
+loaded = cache(load_model)
+"""Every model is read once for all tests here, which look at the claims of all of them."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reports, "load_model", loaded)
+        yield
+    loaded.cache_clear()
+
+
 @cache
 def refuted(verdict: str = "refuted") -> list[tuple[str, int, Claim]]:
     """Return model, number and claim of all claims of a verdict, read without the report."""
     return [
         (slug, number, claim)
         for slug in models()
-        for number, claim in enumerate(load_model(slug).claims, 1)
+        for number, claim in enumerate(loaded(slug).claims, 1)
         if claim.verdict == verdict
     ]
 
@@ -75,7 +87,7 @@ def test_every_undecided_entry_says_why_what_would_decide_it_and_what_was_tried(
 
 def has_its_readings(slug):
     """Of every printed claim that is refuted and of every one that is undecided: a sentence at least."""
-    for number, claim in enumerate(load_model(slug).claims, 1):
+    for number, claim in enumerate(loaded(slug).claims, 1):
         if claim.verdict == UNDECIDED or (claim.verdict == "refuted" and claim.origin == "paper"):
             assert claim.readings, f"{slug}, claim {number}"
             assert all(len(reading) > 15 for reading in claim.readings), f"{slug}, claim {number}"
@@ -130,7 +142,7 @@ def test_sources_are_those_of_the_bibliography_and_each_has_one_section():
 
 
 def has_sources(slug):
-    assert {claim.cite for claim in load_model(slug).claims} <= {"", *bibliography()}
+    assert {claim.cite for claim in loaded(slug).claims} <= {"", *bibliography()}
 
 
 def test_the_source_of_a_claim_is_in_the_bibliography():

@@ -184,10 +184,13 @@ def stem(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def write_modules(folder: Path) -> list[str]:
-    """Write every JavaScript client and its vectors, and return the stems of the names of the files."""
+def write_modules(folder: Path, every: int = 1) -> list[str]:
+    """Write every JavaScript client and its vectors, and return the stems of the names of the files.
+
+    With ``every`` only one of so many vectors, evenly from all.
+    """
     for name, make in CLIENTS.items():
         (folder / f"{stem(name)}.mjs").write_text(export(make(), "js"), encoding="utf-8")
-        rows = json.dumps({"vectors": known(name)})
+        rows = json.dumps({"vectors": known(name)[::every]})
         (folder / f"{stem(name)}.json").write_text(rows, encoding="utf-8")
     return [stem(name) for name in CLIENTS]

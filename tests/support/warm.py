@@ -110,6 +110,7 @@ def serve(kind: str) -> None:
     """Answer one command or script after the other."""
     imported_once(kind)
     gc.freeze()  # a copy that searches for garbage need not touch, and so copy, what was imported
+    gc.set_threshold(100_000, 20, 20)
     assert threading.active_count() == 1, "only a process without threads can be copied"
     called = _script if kind == LIBRARIES else _command
     for line in sys.stdin:

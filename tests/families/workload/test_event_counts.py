@@ -238,3 +238,16 @@ def test_a_count_that_names_a_report_twice_is_refused():
     assert type(counted).from_json(mechanism, written).users == 3
     with pytest.raises(DataError, match="names a report twice"):
         type(counted).from_json(mechanism, {**written, "made": [0, 0], "counts": [1, 2]})
+
+
+@pytest.mark.parametrize("method", [None, "kary"])
+def test_users_at_hand_are_without_the_noise_of_a_draw_from_a_population(method):
+    """With at most one event, the squares of the numbers of events are these: all of that noise is known."""
+    problem = md.EventCounts(slots=3, most=1, prior=[0.5, 0.5], epsilon=3.0)
+    mechanism, users = md.solve(problem, method).mechanism(), 20_000
+    reports = mechanism.randomize((["0"] * 2 + ["1"] + ["none"]) * (users // 4), rng=4)
+    hand, population = mechanism.estimate(reports), mechanism.estimate(reports, population=True)
+    drawn = (hand.value * (1.0 - hand.value) / users)[:2]
+    more = (population.standard_error**2 - hand.standard_error**2)[:2]  # nobody has the third slot
+    assert drawn[0] > 0.2 * population.standard_error[0] ** 2
+    assert more == pytest.approx(drawn, rel=0.01)

@@ -161,3 +161,20 @@ def test_the_order_of_the_patterns_does_not_matter(workload):
     other |= {"patterns": np.vstack([sets[order], sets[order[:1]]]), "weights": halves * (1.0 + 2.0**-50)}
     assert len(sets) > 2
     assert problem.mechanism(changed(solution, variables=other)).content() == solution.mechanism().content()
+
+
+def test_many_users_and_a_single_one_get_the_report_whose_integers_include_the_drawn_one():
+    """At the first and the last integer of each report: what is drawn by chance misses one of 2^62."""
+    weights = (
+        md.solve(md.LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=1.0)).mechanism().weights
+    )
+    for kind in range(4):
+        row = weights.row(kind)
+        ends = np.cumsum(row)
+        reports = np.flatnonzero(row)
+        edges = np.concatenate([ends[reports] - row[reports], ends[reports] - 1])
+        wanted = np.tile(reports, 2)
+        single = [int(weights.draw(np.array([kind]), edges[[place]])[0]) for place in range(len(edges))]
+        many = weights.draw(np.full(100 * len(edges), kind), np.tile(edges, 100))
+        assert single == wanted.tolist()
+        assert many.tolist() == 100 * wanted.tolist()
