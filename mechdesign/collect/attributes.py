@@ -453,15 +453,6 @@ def people(names: Sequence[str], what: str = "a value") -> Column:
     return Column("columns", f"{what} each: {', '.join(names[:6])}{more}", any_name=True)
 
 
-def asked_attributes(texts: Sequence[str] | None, attributes: Attributes) -> list[tuple[int, ...]]:
-    """Return the attributes that each text lists; every single attribute without a text."""
-    if not texts:
-        return [(place,) for place in range(attributes.count)]
-    known = attributes.shown()  # a name may hold commas when it stands alone
-    lists = [[text] if text in known else [part.strip() for part in text.split(",")] for text in texts]
-    return [attributes.positions(names) for names in lists]
-
-
 def with_reports(source: Source, first: str, settings: Settings, mechanism: Mechanism) -> list[str]:
     """Return the columns of a table in which a column, as of groups, stands before the reports."""
     require_columns(source, [first])

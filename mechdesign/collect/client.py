@@ -15,13 +15,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from mechdesign.collect.codec import Labels
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.tables import Coded, Values
+
+if TYPE_CHECKING:
+    from mechdesign.collect.codec import Labels
 
 Steps = dict[str, Any]
 """A step and what it needs, as plain values; ``step`` names it."""

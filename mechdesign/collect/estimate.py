@@ -14,7 +14,7 @@ from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.text import counted, json_object, listed, table, to_error
-from mechdesign.data.frames import Columns, Tidy, cross_layout, stacked, tidy_columns, with_question
+from mechdesign.data.frames import Columns, Tidy, cross_layout, stacked, tidy_columns
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure
@@ -457,76 +457,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "-" if np.isnan(value) else f"{value:.5f}"
     return str(value)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CountedTable(CrossTable):
-    """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-    labels : tuple of tuple of str
-        The names of the values on each axis.
-    shape : tuple of int
-    cells : FrequencyEstimate
-        The same flat, the last attribute fastest, with errors and limits.
-    """
-
-    attributes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    shape: tuple[int, ...]
-    cells: FrequencyEstimate
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Where the intervals may cover less often than stated: why."""
-        return self.cells.notes
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        return with_question(self.cells.tidy(level), self.title)
-
-    @property
-    def value(self) -> Array:
-        """The estimates, one axis an attribute."""
-        return self.cells.value.reshape(self.shape)
-
-    @property
-    def standard_error(self) -> Array:
-        """Their standard errors."""
-        return self.cells.standard_error.reshape(self.shape)
-
-    @property
-    def users(self) -> int:
-        """Number of users who reported about it."""
-        return self.cells.users
-
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
-        low, high = self.cells.interval(level, simultaneous)
-        return low.reshape(self.shape), high.reshape(self.shape)
-
-    def _described(self) -> str:
-        """Return the title of a picture and of a text."""
-        return self.title
-
-    def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals."""
-        from mechdesign.show.panels import table_figures
-
-        title = f"{self._described()}: {counted(self.users, 'report')}"
-        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self.attributes)}: {self.cells!r})"
-
-    def __str__(self) -> str:
-        return f"{self._described()}\n{self.cells}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
-        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
-        return json_object({**about, **self.cells.as_json()})
 
 
 class CrossTables(Tidy):

@@ -370,25 +370,6 @@ def _distance(limits: WorstLimits, tail: float) -> float:
     return float(score_distances(lambda distance, side: law, start, tail)[1][0])
 
 
-@lru_cache(maxsize=256)
-def response_cumulants(users: int, size: int, other: float) -> Cumulants:
-    """Return the largest cumulants of a sum of k-ary responses with numbers from 0, over all inputs.
-
-    Examples
-    --------
-    >>> response_cumulants(1, 2, 0.25)  # a bit with chance 1/4
-    (0.1875, 0.09375, -0.0234375)
-    """
-    numbers = np.arange(size, dtype=np.float64)
-    stay = 1.0 - size * other
-    raw = [stay * numbers**power + other * float((numbers**power).sum()) for power in (1, 2, 3, 4)]
-    mean = raw[0]
-    second = raw[1] - mean**2
-    third = raw[2] - 3.0 * mean * raw[1] + 2.0 * mean**3
-    fourth = raw[3] - 4.0 * mean * raw[2] + 6.0 * mean**2 * raw[1] - 3.0 * mean**4 - 3.0 * second**2
-    return users * float(second.max()), users * float(np.abs(third).max()), users * float(fourth.max())
-
-
 def added(parts: Sequence[tuple[Cumulants, float]]) -> Cumulants:
     """Return the cumulants of a sum of independent parts, each with its factor.
 

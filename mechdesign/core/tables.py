@@ -7,7 +7,7 @@ partition where they are, and the results merged in a tree; nothing of Dask is i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -125,32 +125,6 @@ class MemoryTable:
 def length(block: Block) -> int:
     """Return the number of rows of a block."""
     return len(next(iter(block.values()), ()))
-
-
-def regrouped(blocks: Iterable[Block], multiple: int) -> Iterator[Block]:
-    """Yield the same rows in blocks of a multiple of this many; a remainder at the end comes last.
-
-    Examples
-    --------
-    >>> parts = [{"x": np.arange(5)}, {"x": np.arange(5, 7)}]
-    >>> [block["x"].tolist() for block in regrouped(parts, 3)]
-    [[0, 1, 2], [3, 4, 5], [6]]
-    """
-    if multiple == 1:
-        yield from blocks
-        return
-    rest: dict[str, NDArray[Any]] = {}
-    for block in blocks:
-        joined = {
-            name: np.concatenate([rest[name], values]) if rest else np.asarray(values)
-            for name, values in block.items()
-        }
-        full = length(joined) // multiple * multiple
-        if full:
-            yield {name: values[:full] for name, values in joined.items()}
-        rest = {name: values[full:] for name, values in joined.items()}
-    if length(rest):
-        yield rest
 
 
 REMEDY = "leave such rows out: values[~mask]"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import Attributes, asked_attributes, people
+from mechdesign.collect.attributes import Attributes, people
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import collect, side_by_side
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS, MemoryTable
+from mechdesign.families.marginals.counted_tables import asked_attributes
 
 LAST = ROWS + 2
 """A row of the second block, counted from 0."""

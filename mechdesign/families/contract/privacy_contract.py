@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related, whole
@@ -25,6 +24,7 @@ from mechdesign.families.contract.allocation import EpsilonLimits, shadow_prices
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.contract.menu_tables import menu_figures
+from mechdesign.families.contract.noise import NumberNoise, noise_of
 from mechdesign.families.contract.population import (
     MOST,
     TYPE_GENERATORS,

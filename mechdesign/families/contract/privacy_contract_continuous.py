@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE, NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
@@ -44,6 +43,7 @@ from mechdesign.families.contract.allocation import (
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.contract.menu_tables import menu_figures
+from mechdesign.families.contract.noise import LAPLACE, NumberNoise, noise_of
 from mechdesign.families.contract.payments import Rules, post, post_within_budget
 from mechdesign.families.contract.population import (
     Density,

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.estimate import CountedTable, CrossTable, FrequencyEstimate
+from mechdesign.collect.estimate import CrossTable, FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
 from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.core.errors import EstimationError
@@ -42,6 +42,7 @@ from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.numbers import frozen
+from mechdesign.families.marginals.counted_tables import CountedTable
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 

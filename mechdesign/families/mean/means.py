@@ -24,7 +24,7 @@ from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
+from mechdesign.collect.score import FEWEST, Curves, ReportSums, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -33,6 +33,15 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
+
+MAY_MISS = "the interval may miss the mean more often than stated"
+
+
+def few_reports(limits: ScoreLimits | BinomialLimits) -> tuple[str, ...]:
+    """Return the note for an interval whose coverage is not promised."""
+    if isinstance(limits, BinomialLimits) or limits.sums.count >= FEWEST:
+        return ()
+    return (f"fewer than {FEWEST} reports: {MAY_MISS}",)
 
 
 class MeanMechanism(AnswerMechanism[MeanEstimate]):

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
-from mechdesign.collect.frequency_limits import Cumulants, WorstLimits, response_cumulants
+from mechdesign.collect.frequency_limits import Cumulants, WorstLimits
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
+from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.core.errors import ParameterError
@@ -26,6 +26,7 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
+from mechdesign.families.shuffle.divergence import mixture, pair_divergence
 from mechdesign.families.shuffle.dummies import require_trials
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence

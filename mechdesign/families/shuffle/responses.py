@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
-from mechdesign.collect.frequency_limits import WorstLimits, response_cumulants
+from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
+from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,

@@ -30,7 +30,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Moments, Shares, of_sets
@@ -38,20 +37,13 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.bits import (
-    as_texts,
-    compiled,
-    corrected,
-    member_counts,
-    of_parity,
-    read_sets,
-    set_sizes,
-    width,
-)
-from mechdesign.exact.draws import below, below_weight, bernoulli_words, digits, packed_subsets
+from mechdesign.exact.bits import as_texts, compiled, corrected, member_counts, of_parity, read_sets, width
+from mechdesign.exact.draws import below, bernoulli_words, digits
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
+from mechdesign.families.marginals.report_classes import ReportClass
+from mechdesign.families.marginals.subset_draws import below_weight, packed_subsets, set_sizes
 
 Packed = NDArray[np.uint8]
 

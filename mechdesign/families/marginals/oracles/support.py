@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
+from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
@@ -26,7 +26,6 @@ from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.server import CellCounts
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import require_no_mask
@@ -34,6 +33,8 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS
+from mechdesign.families.marginals.counted_tables import CellCounts
+from mechdesign.families.marginals.report_classes import ReportClass, audit_classes, pairs_of_classes
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people
+from mechdesign.collect.attributes import MARGINAL, encoded, people
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -29,15 +29,15 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.estimate import AskedTables, CountedTable, CrossTables, FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, CrossTables, FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
-from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
+from mechdesign.families.marginals.counted_tables import CellCounts, CountedTable, asked_attributes
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import MOST_PANELS, together

@@ -28,7 +28,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.client import Steps, row_hex, whole_hex
 from mechdesign.collect.codec import Codes
@@ -37,10 +36,12 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.bits import width as bytes_of
-from mechdesign.exact.draws import below, draw_subsets
+from mechdesign.exact.draws import below
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.families.marginals.report_classes import ReportClass
+from mechdesign.families.marginals.subset_draws import draw_subsets
 
 Factor = tuple[int, int]
 """Number of values, and of those that a report names."""
