@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.client import AskedChoice
-from mechdesign.collect.codec import Codec, Codes, Labels
+from mechdesign.collect.codec import AskedChoice, Codec, Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
     Option,

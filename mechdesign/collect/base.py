@@ -148,8 +148,12 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     def content(self) -> dict[str, Any]:
         """Return everything the mechanism runs on as plain JSON values: its ``fields``."""
-        parts = {name: part_as_json(getattr(self, name)) for name in self.fields if name != "total"}
+        parts = {name: part_as_json(self._part(name)) for name in self.fields if name != "total"}
         return parts | ({"total": TOTAL} if "total" in self.fields else {})
+
+    def _part(self, name: str) -> Any:
+        """Return a part of the content, as the constructor takes it."""
+        return getattr(self, name)
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:

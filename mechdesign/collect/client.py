@@ -15,15 +15,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.tables import Coded, Values
-
-if TYPE_CHECKING:
-    from mechdesign.collect.codec import Labels
 
 Steps = dict[str, Any]
 """A step and what it needs, as plain values; ``step`` names it."""
@@ -33,50 +31,6 @@ Answer = Any
 
 DIGITS = 16
 """Hexadecimal digits of a whole number up to 2**62."""
-
-
-@dataclass(frozen=True)
-class AskedChoice:
-    """An answer that is one of several categories: names, or without names the numbers from 0.
-
-    Examples
-    --------
-    >>> AskedChoice("smokes", 2, ("no", "yes")).as_json()
-    {'name': 'smokes', 'size': 2, 'labels': ['no', 'yes']}
-    """
-
-    name: str | None
-    size: int
-    labels: tuple[str, ...] | None = None
-
-    @classmethod
-    def of(cls, labels: Labels, name: str | None = None) -> AskedChoice:
-        """Return the choice of one of these categories."""
-        return cls(name, labels.size, labels.names)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        labels = None if self.labels is None else list(self.labels)
-        return {"name": self.name, "size": self.size, "labels": labels}
-
-
-@dataclass(frozen=True)
-class AskedNumber:
-    """An answer that is a number from low to high.
-
-    Examples
-    --------
-    >>> AskedNumber("age", 18.0, 99.0).as_json()
-    {'name': 'age', 'low': 18.0, 'high': 99.0}
-    """
-
-    name: str | None
-    low: float
-    high: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {"name": self.name, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)

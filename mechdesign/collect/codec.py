@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 from unicodedata import category
@@ -28,7 +29,6 @@ from mechdesign.data.intake import MISSING_CATEGORY, NUMBERS_FOR_MISSING, missin
 from mechdesign.exact.numbers import number_of_text, plain, text_of
 
 if TYPE_CHECKING:
-    from mechdesign.collect.client import AskedChoice, AskedNumber
     from mechdesign.collect.collecting import Column, Option
 
 Codes = NDArray[np.int64]
@@ -390,6 +390,50 @@ def checked_area(area: Any) -> Area:
     return x_low, y_low, x_high, y_high
 
 
+@dataclass(frozen=True)
+class AskedChoice:
+    """An answer that is one of several categories: names, or without names the numbers from 0.
+
+    Examples
+    --------
+    >>> AskedChoice("smokes", 2, ("no", "yes")).as_json()
+    {'name': 'smokes', 'size': 2, 'labels': ['no', 'yes']}
+    """
+
+    name: str | None
+    size: int
+    labels: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, labels: Labels, name: str | None = None) -> AskedChoice:
+        """Return the choice of one of these categories."""
+        return cls(name, labels.size, labels.names)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        labels = None if self.labels is None else list(self.labels)
+        return {"name": self.name, "size": self.size, "labels": labels}
+
+
+@dataclass(frozen=True)
+class AskedNumber:
+    """An answer that is a number from low to high.
+
+    Examples
+    --------
+    >>> AskedNumber("age", 18.0, 99.0).as_json()
+    {'name': 'age', 'low': 18.0, 'high': 99.0}
+    """
+
+    name: str | None
+    low: float
+    high: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"name": self.name, "low": self.low, "high": self.high}
+
+
 class Codec(ABC):
     """What people are asked, and the code of an answer.
 
@@ -478,8 +522,6 @@ class Choice(Codec):
         return f"one of {self.labels.abridged()}"
 
     def questions(self, name: str | None = None) -> tuple[AskedChoice, ...]:
-        from mechdesign.collect.client import AskedChoice
-
         return (AskedChoice.of(self.labels, name),)
 
     def examples(self, count: int) -> NDArray[Any]:
@@ -531,8 +573,6 @@ class Numbers(Codec):
         return "a number from {} to {}".format(*edge_texts((self.domain.low, self.domain.high)))
 
     def questions(self, name: str | None = None) -> tuple[AskedNumber, ...]:
-        from mechdesign.collect.client import AskedNumber
-
         return (AskedNumber(name, self.domain.low, self.domain.high),)
 
     def examples(self, count: int) -> Array:

@@ -17,7 +17,7 @@ channel less is taken. The exact audit decides; where rounding spoiled an inequa
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, audit_channel, channel_holds, ordered_pairs
 from mechdesign.audit.metric import batches, distances, needed_pairs, require_pairs
+from mechdesign.collect.about import Sealed
 from mechdesign.core.certificate import PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_delta, double_epsilon, finite_array, one_of
@@ -44,7 +45,7 @@ MAX_TABLE = 1 << 20
 """Entries of the search table; more would leave the cache."""
 
 
-class Kernel(ABC):
+class Kernel(Sealed):
     """Integer weights out of 2**62 of the reports of every code, and how a report is drawn from them.
 
     Reports have numbers from 0. What is drawn is what is audited: of the 2**62 integers that :meth:`draw` may

@@ -16,7 +16,8 @@ from itertools import accumulate, islice, product
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import DIGITS, AskedChoice, AskedNumber, Recipe, Steps
+from mechdesign.collect.client import DIGITS, Recipe, Steps
+from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.exact.randomness import TOTAL, ByteSource
 
 MOST_BOUNDS = 4096

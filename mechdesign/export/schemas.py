@@ -211,7 +211,7 @@ SPECIAL: dict[str, dict[str, Schema]] = {
 """Where a type has something else under a name."""
 
 
-def nested(kinds: tuple[str, ...]) -> Schema:
+def nested_schema(kinds: tuple[str, ...]) -> Schema:
     """Return the schema of a mechanism inside another one."""
     return either(*(record({"type": {"const": kind}, "content": content_schema(kind)}) for kind in kinds))
 
@@ -219,9 +219,9 @@ def nested(kinds: tuple[str, ...]) -> Schema:
 def content_schema(kind: str) -> Schema:
     """Return the schema of the content of a mechanism type."""
     inside = {
-        "inner": lambda: nested((*MEANS, "square-wave")),
-        "oracles": lambda: several(nested((*ORACLES, "unary-encoding"))),
-        "local": lambda: nested(tuple(name for name in TABLES if _is_local(name))),
+        "inner": lambda: nested_schema((*MEANS, "square-wave")),
+        "oracles": lambda: several(nested_schema((*ORACLES, "unary-encoding"))),
+        "local": lambda: nested_schema(tuple(name for name in TABLES if _is_local(name))),
         "channel": lambda: content_schema("finite-channel"),
     }
     fields = {}

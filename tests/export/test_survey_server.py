@@ -213,7 +213,7 @@ def test_an_event_report_that_names_a_slot_twice_is_refused():
     mechanism = CLIENTS["event-counts"]()
     receiver = Receiver(mechanism)
     (column,) = receiver.recipe.columns
-    for number, fine in enumerate(mechanism.weights.is_report.tolist()):
+    for number, fine in enumerate(mechanism.weights.possible.tolist()):
         said = message(mechanism, [{column: number}], "t")
         if fine:
             assert receiver.rows(said) == [{column: number}]

@@ -90,7 +90,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from mechdesign.collect.about import About
-from mechdesign.families.response.scale_response import ScaleResponse
+from mechdesign.families.response.scale_response import (ScaleResponse)
 mechanism = ScaleResponse.of(5, 2.0, ["never", "seldom", "now and then", "often", "always"])
 mechanism.with_about(About(id="scale-2026")).save("scale.json")
 truth, rng, hits = np.array([0.5, 0.3, 0.1, 0.1, 0.0]), np.random.default_rng(7), 0

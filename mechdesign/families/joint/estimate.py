@@ -39,8 +39,8 @@ from mechdesign.families.joint.one_hot import (
 )
 from mechdesign.families.joint.penalized import (
     REFERENCES,
-    Choice,
     Penalized,
+    PenaltyChoice,
     best_penalty,
     joint_penalty,
     penalized_likelihood,
@@ -354,7 +354,7 @@ class JointEstimate(CrossTable):
         return EffectMoments(self.model)
 
     @cached_property
-    def choice(self) -> Choice:
+    def choice(self) -> PenaltyChoice:
         """The penalty and the reference: as given, the rest by cross-validation."""
         penalties = None if self.penalty is None else (self.penalty,)
         references = REFERENCES if self.reference is None else (self.reference,)

@@ -308,7 +308,7 @@ PATIENCE = 2
 
 
 @dataclass(frozen=True)
-class Choice:
+class PenaltyChoice:
     """A penalty and a reference.
 
     Attributes
@@ -354,7 +354,7 @@ def best_penalty(
     moments: EffectMoments,
     penalties: Sequence[float] | None = None,
     references: Sequence[str] = REFERENCES,
-) -> Choice:
+) -> PenaltyChoice:
     """Return the penalty and the reference that predict users who were left out best.
 
     Parameters
@@ -377,7 +377,7 @@ def best_penalty(
     pairs = [(name, penalty) for name in references for penalty in penalties]
     if len(pairs) == 1 or model.users < FOLDS:
         name, penalty = pairs[0]
-        return Choice(penalty, name)
+        return PenaltyChoice(penalty, name)
     split = []
     for part in _parts(model.counts):
         rest = model.counts - part
@@ -387,7 +387,7 @@ def best_penalty(
         for penalty, score in zip(penalties, _path(model, moments, split, penalties, name), strict=False):
             scores[name, penalty] = score
     name, penalty = min(scores, key=lambda pair: scores[pair])
-    return Choice(penalty, name)
+    return PenaltyChoice(penalty, name)
 
 
 def _path(

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.attributes import attribute_columns, people, with_reports
-from mechdesign.collect.client import AskedNumber
-from mechdesign.collect.codec import Array, Codec, Codes, Domain, Labels, as_floats
+from mechdesign.collect.codec import Array, AskedNumber, Codec, Codes, Domain, Labels, as_floats
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,

@@ -302,20 +302,13 @@ class AttributeSampling(AnswerMechanism[AttributeMeans]):
         attributes = counted(self.size, "attribute") + (f" ({few})" if self.labels.names else "")
         return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
-    @property
-    def attributes(self) -> int | list[str]:
-        """The names of the attributes, or how many there are."""
-        return self.labels.as_json() or self.size
-
-    @property
-    def low(self) -> Array:
-        """The lower ends of the ranges."""
-        return self.ranges.low
-
-    @property
-    def high(self) -> Array:
-        """The upper ends of the ranges."""
-        return self.ranges.high
+    def _part(self, name: str) -> Any:
+        parts = {
+            "attributes": self.labels.as_json() or self.size,
+            "low": self.ranges.low,
+            "high": self.ranges.high,
+        }
+        return parts[name] if name in parts else super()._part(name)
 
     @classmethod
     @damage_refused

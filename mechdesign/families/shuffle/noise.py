@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex, whole_hex
-from mechdesign.collect.codec import Labels
+from mechdesign.collect.client import Answer, Recipe, Steps, row_hex, whole_hex
+from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import marked
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.validation import integer

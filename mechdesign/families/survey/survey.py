@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed, weakest
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone, row_hex
-from mechdesign.collect.codec import Labels
+from mechdesign.collect.client import Answer, Recipe, Steps, rng_alone, row_hex
+from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
