@@ -181,10 +181,10 @@ def _findings(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
-    from mechdesign.core.parameters import json_schema
     from mechdesign.core.text import terminal_width
     from mechdesign.families import problem_classes
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
+    from mechdesign.report.parameters import json_schema
     from mechdesign.report.tables import problem_text
 
     problem_class = problem_classes().get(options.model)

@@ -23,7 +23,7 @@ from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
 from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import Described, Generators, default_of, described_parameters, signature_text
+from mechdesign.core.parameters import Generators, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
@@ -31,6 +31,7 @@ from mechdesign.core.tables import Block
 from mechdesign.core.text import counted, encode, table
 from mechdesign.data.frames import Columns, one_cell, stacked
 from mechdesign.data.writing import write_blocks
+from mechdesign.report.parameters import Described, default_of, described_parameters
 from mechdesign.work.files import whole_file
 
 SHOWN_ROWS = 12

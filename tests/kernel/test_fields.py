@@ -28,15 +28,10 @@ from mechdesign.core.fields import (
     values_of,
     whole,
 )
-from mechdesign.core.parameters import (
-    described_parameters,
-    json_schema,
-    parameters_of,
-    problem_from,
-    replace_parameters,
-)
+from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.validation import finite_array
+from mechdesign.report.parameters import described_parameters, json_schema
 
 
 class Judged(Problem):

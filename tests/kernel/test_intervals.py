@@ -12,9 +12,7 @@ from scipy import integrate, stats
 
 from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.intervals import (
-    BinomialLimits,
     NormalLimits,
-    binomial_limits,
     bisected,
     law_of_average,
     score_distances,
@@ -32,6 +30,7 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.families.mean.binomial_limits import BinomialLimits, binomial_limits
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])

@@ -9,7 +9,8 @@ from mechdesign.collect.attributes import Attributes, people
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import collect, side_by_side
 from mechdesign.core.errors import RowError
-from mechdesign.core.tables import ROWS, MemoryTable
+from mechdesign.core.tables import ROWS
+from mechdesign.export.messages import MemoryTable
 from mechdesign.families.marginals.counted_tables import asked_attributes
 
 LAST = ROWS + 2

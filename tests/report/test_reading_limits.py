@@ -17,10 +17,11 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
-from mechdesign.core.documents import json_problem, parse_json
+from mechdesign.core.documents import parse_json
 from mechdesign.data import data_set, formats
 from mechdesign.data.data_set import open_table
 from mechdesign.data.formats import FORMATS
+from mechdesign.data.json_lines import json_problem
 from tests.meta.test_shown import MECHANISMS
 
 HEAD = data_set.HEAD

@@ -36,7 +36,7 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import BinomialLimits, Limits
+from mechdesign.collect.intervals import Limits
 from mechdesign.collect.score import FEWEST, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError
@@ -45,6 +45,7 @@ from mechdesign.core.text import counted, outside_text
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
+from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.means import MAY_MISS
 
 if TYPE_CHECKING:

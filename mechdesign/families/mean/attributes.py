@@ -30,7 +30,6 @@ from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.finite import CHUNK
-from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.score import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
@@ -55,6 +54,7 @@ from mechdesign.families.mean.attribute_tables import (
     attribute_operations,
     draw_attributes,
 )
+from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.bits import Duchi
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import Moments

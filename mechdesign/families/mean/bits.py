@@ -38,7 +38,6 @@ from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Randomizer
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.kernel import PrivacyTarget, make_private
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
@@ -56,6 +55,7 @@ from mechdesign.exact.bits import below_heads, compiled
 from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 

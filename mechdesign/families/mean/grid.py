@@ -33,7 +33,6 @@ from numpy.typing import DTypeLike, NDArray
 from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
-from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.kernel import PrivacyTarget
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
@@ -43,6 +42,7 @@ from mechdesign.core.validation import finite_array, in_range
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import CodeTally

@@ -23,7 +23,6 @@ from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.score import FEWEST, Curves, ReportSums, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
@@ -32,6 +31,7 @@ from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
+from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.tally import Moments, Tally
 
 MAY_MISS = "the interval may miss the mean more often than stated"
