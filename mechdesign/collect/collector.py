@@ -43,8 +43,8 @@ from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
 if TYPE_CHECKING:
     from mechdesign.collect.client import Answer, Steps
     from mechdesign.collect.estimate import FrequencyEstimate
-    from mechdesign.collect.frequency_limits import Scores
     from mechdesign.collect.kernel import Kernel
+    from mechdesign.collect.scores import Scores
     from mechdesign.show.figure import Figure
 
 
@@ -205,7 +205,7 @@ class Collector(AnswerMechanism[EstimateT_co]):
         """Return the estimate from the number of times each report was made."""
 
     def certificates(self) -> tuple[Certificate, ...]:
-        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", **self.kernel.figures()})
+        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", **self.kernel.figures})
         return self.audit().certificate(), sums
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:

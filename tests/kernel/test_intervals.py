@@ -19,7 +19,7 @@ from mechdesign.collect.intervals import (
     tail_chance,
     tail_of,
 )
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import CrossTable
-from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import Limits, tail_of
+from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer, one_of

@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import CrossTable, FrequencyEstimate
-from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
+from mechdesign.collect.frequency_limits import AverageLimits, cumulants, implausible
 from mechdesign.collect.oracle import Moments, Oracle
+from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer

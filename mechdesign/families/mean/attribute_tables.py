@@ -37,7 +37,7 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import Limits
-from mechdesign.collect.score import FEWEST, ScoreLimits
+from mechdesign.collect.mean_limits import FEWEST, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source, Values, length

@@ -38,8 +38,8 @@ from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Randomizer
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.kernel import PrivacyTarget, make_private
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
+from mechdesign.collect.finite import PrivacyTarget, make_private
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import (

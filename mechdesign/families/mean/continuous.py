@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
-from mechdesign.collect.score import PLACES, Array, Curves
+from mechdesign.collect.mean_limits import PLACES, Array, Curves
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource

@@ -32,9 +32,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.finite import FiniteChannel
-from mechdesign.collect.kernel import PrivacyTarget
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
+from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted

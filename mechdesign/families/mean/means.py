@@ -21,9 +21,8 @@ from mechdesign.collect.client import rng_alone
 from mechdesign.collect.codec import Array, Domain, Numbers
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
-from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.score import FEWEST, Curves, ReportSums, ScoreLimits
+from mechdesign.collect.mean_limits import FEWEST, Curves, ReportSums, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -35,6 +34,9 @@ from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.tally import Moments, Tally
 
 MAY_MISS = "the interval may miss the mean more often than stated"
+
+CHUNK = 1 << 16
+"""Values are randomized in pieces of this size, which fit the processor's cache."""
 
 
 def few_reports(limits: ScoreLimits | BinomialLimits) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.score import Curves
+from mechdesign.collect.mean_limits import Curves
 from mechdesign.collect.server import whole_rows
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted

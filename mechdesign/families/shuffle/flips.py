@@ -1,7 +1,4 @@
-"""Flips: bits that are flipped now and then; one of a count, unary ones of a sum, vectors of a histogram.
-
-Indicator vectors are shuffled bit by bit, or whole, with some of nobody.
-"""
+"""Flips: bits that are flipped now and then; one of a count, unary ones of a sum, vectors of a histogram."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans
-from mechdesign.collect.frequency_limits import cumulants, few_users
+from mechdesign.collect.frequency_limits import cumulants
 from mechdesign.collect.intervals import (
     AverageLaw,
     Limits,
@@ -41,6 +41,7 @@ from mechdesign.collect.intervals import (
     within,
 )
 from mechdesign.collect.oracle import Moments
+from mechdesign.collect.scores import few_users
 from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -357,7 +357,8 @@ class EventWeights(Kernel):
                 blanks[kind] -= met(self.states, classes, number) * int(weights[number])
         return tuple(blanks)
 
-    def figures(self) -> dict[str, float]:
+    @cached_property
+    def figures(self) -> Mapping[str, float]:
         return {"blank": max(self.blanks) / 2.0**BITS}
 
     def audit(self, epsilon: float) -> ClassAudit:

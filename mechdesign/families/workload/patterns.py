@@ -14,6 +14,7 @@ number is base x n + translation. Every type has the same row sum, so the blank 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -392,7 +393,8 @@ class OrbitWeights(Kernel):
         moved = codes ^ place if self.group.kind == "cube" else (codes - place) % self.group.size
         return np.where(real, base * self.group.size + moved, self.reports - 1)
 
-    def figures(self) -> dict[str, float]:
+    @cached_property
+    def figures(self) -> Mapping[str, float]:
         return {"blank": float(self.blank.max()) / 2.0**BITS}
 
     def client_steps(self) -> Steps:

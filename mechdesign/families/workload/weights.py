@@ -6,6 +6,7 @@ No matrix of types and reports is needed: the ratio of a report's two weights is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -162,7 +163,8 @@ class PatternWeights(Kernel):
                 reports[users] = np.searchsorted(ends, uniform[users], side="right")
         return reports
 
-    def figures(self) -> dict[str, float]:
+    @cached_property
+    def figures(self) -> Mapping[str, float]:
         return {"blank": float(self.blank.max()) / 2.0**BITS}
 
     def client_steps(self) -> Steps:

@@ -24,8 +24,9 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible
+from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, implausible
 from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.scores import few_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import require_no_mask

@@ -30,7 +30,8 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.estimate import AskedTables, CrossTables, FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
+from mechdesign.collect.frequency_limits import FrequencyLimits, implausible
+from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import DataError
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.tables import Block, Source
