@@ -12,17 +12,19 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import Kept, Parameter, fields_of, values_of
-from mechdesign.core.problem import Problem
 from mechdesign.core.text import encode
 
-ProblemT = TypeVar("ProblemT", bound=Problem[Any])
+if TYPE_CHECKING:
+    from mechdesign.core.problem import Problem
+
+ProblemT = TypeVar("ProblemT", bound="Problem[Any]")
 Generators = Mapping[str, Mapping[str, Callable[..., Any]]]
 
 
