@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
-from mechdesign.core.fields import Parameter, fields_of
-from mechdesign.core.parameters import Generators, schema_of
+from mechdesign.core.fields import Generators, Parameter, fields_of, schema_of
 from mechdesign.core.problem import Problem
 
 

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import Generators, signature_text
+from mechdesign.core.fields import Generators, fields_of, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of

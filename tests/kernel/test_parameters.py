@@ -11,8 +11,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError, UnknownNameError
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
+from mechdesign.core.fields import fields_of, parameters_of, problem_from, replace_parameters
 from mechdesign.core.text import encode
 from mechdesign.families import problem_class, problem_classes
 from mechdesign.families.response import RandomizedResponse

@@ -16,8 +16,16 @@ from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, related
-from mechdesign.core.parameters import Generators
+from mechdesign.core.fields import (
+    Generators,
+    Kept,
+    checked,
+    choice,
+    delta_field,
+    epsilon_field,
+    frozen_problem,
+    related,
+)
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
