@@ -234,7 +234,7 @@ def entropic_least_squares(
 
     Examples
     --------
-    >>> from mechdesign.collect.attributes import EffectTransform
+    >>> from mechdesign.solvers.effects import EffectTransform
     >>> one = np.array([0.4])
     >>> fit = entropic_least_squares(EffectTransform([2]), one, np.ones(1) * 1e6, np.full(2, 0.5), 1e-6)
     >>> fit.shares.round(4), fit.gap < 1e-12  # p_0 - p_1 = 0.4 sqrt 2

@@ -11,10 +11,11 @@ import numpy as np
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.estimate import Array, CrossTable, FrequencyEstimate
+from mechdesign.collect.estimate import Array, FrequencyEstimate
 from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted, json_object
+from mechdesign.data.cross_tables import CrossTable
 from mechdesign.data.frames import Columns, with_question
 from mechdesign.exact.numbers import plain, text_of
 

@@ -32,7 +32,7 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.collector import Aggregator
-from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import report_rule
 from mechdesign.collect.server import Server
@@ -40,6 +40,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, named_op
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
+from mechdesign.data.cross_tables import AskedTables
 from mechdesign.data.frames import FrameTable
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.counted_tables import CellCounts, asked_attributes

@@ -29,13 +29,14 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.estimate import AskedTables, CrossTables, FrequencyEstimate
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, implausible
 from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import DataError
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
+from mechdesign.data.cross_tables import AskedTables, CrossTables
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.counted_tables import CellCounts, CountedTable, asked_attributes

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.estimate import CrossTable, CrossTables
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import json_object, listed, table
 from mechdesign.core.validation import in_range
+from mechdesign.data.cross_tables import CrossTable, CrossTables
 from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.families.marginals.papers.rivals.base import (
     Array,

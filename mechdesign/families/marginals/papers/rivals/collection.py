@@ -33,11 +33,12 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.collector import Aggregator
-from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
+from mechdesign.data.cross_tables import AskedTables
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.marginals.counted_tables import CellCounts, asked_attributes
