@@ -19,8 +19,7 @@ from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer, one_of
-from mechdesign.data.cross_tables import CrossTable
-from mechdesign.data.frames import Columns, tidy_columns
+from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.families.joint.likelihood import (
     EffectMoments,
     Likelihood,

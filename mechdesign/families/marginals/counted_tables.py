@@ -15,8 +15,7 @@ from mechdesign.collect.estimate import Array, FrequencyEstimate
 from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted, json_object
-from mechdesign.data.cross_tables import CrossTable
-from mechdesign.data.frames import Columns, with_question
+from mechdesign.data.frames import Columns, CrossTable, with_question
 from mechdesign.exact.numbers import plain, text_of
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.text import counted, json_object
 from mechdesign.core.validation import integer
-from mechdesign.data.cross_tables import CrossTables
+from mechdesign.data.frames import CrossTables
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.marginals.marginal_table import (
     MarginalEstimate,

@@ -41,8 +41,7 @@ from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer
-from mechdesign.data.cross_tables import CrossTable
-from mechdesign.data.frames import Columns, tidy_columns
+from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.marginals.counted_tables import CountedTable
 from mechdesign.show.figure import Figure

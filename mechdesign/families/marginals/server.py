@@ -40,8 +40,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, named_op
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.data.cross_tables import AskedTables
-from mechdesign.data.frames import FrameTable
+from mechdesign.data.frames import AskedTables, FrameTable
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.counted_tables import CellCounts, asked_attributes
 from mechdesign.families.marginals.estimates import ReleasedMarginals

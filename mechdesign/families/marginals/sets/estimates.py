@@ -36,7 +36,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.data.cross_tables import AskedTables, CrossTables
+from mechdesign.data.frames import AskedTables, CrossTables
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.counted_tables import CellCounts, CountedTable, asked_attributes

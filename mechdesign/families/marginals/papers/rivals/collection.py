@@ -38,7 +38,7 @@ from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
-from mechdesign.data.cross_tables import AskedTables
+from mechdesign.data.frames import AskedTables
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.marginals.counted_tables import CellCounts, asked_attributes
