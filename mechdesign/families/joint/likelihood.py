@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.joint.one_hot import keys
-from mechdesign.solvers.effects import EffectTransform, contrasts
-from mechdesign.solvers.least_squares import nonnegative_quadratic
+from mechdesign.solvers.least_squares import EffectTransform, contrasts, nonnegative_quadratic
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.uint8]

@@ -33,7 +33,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int
-from mechdesign.solvers.effects import EffectTransform, contrasts
+from mechdesign.solvers.least_squares import EffectTransform, contrasts
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
