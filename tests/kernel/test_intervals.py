@@ -30,7 +30,7 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.families.mean.binomial_limits import BinomialLimits, binomial_limits
+from mechdesign.families.mean.means import BinomialLimits, binomial_limits
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])

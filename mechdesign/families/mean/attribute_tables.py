@@ -45,8 +45,7 @@ from mechdesign.core.text import counted, outside_text
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.mean.binomial_limits import BinomialLimits
-from mechdesign.families.mean.means import MAY_MISS
+from mechdesign.families.mean.means import MAY_MISS, BinomialLimits
 
 if TYPE_CHECKING:
     from mechdesign.families.mean.attributes import AttributeSampling

@@ -53,9 +53,8 @@ from mechdesign.families.mean.attribute_tables import (
     attribute_operations,
     draw_attributes,
 )
-from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.bits import Duchi
-from mechdesign.families.mean.means import CHUNK, MeanMechanism
+from mechdesign.families.mean.means import CHUNK, BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import Moments
 
 MAX_ATTRIBUTES = 1_000_000

@@ -41,9 +41,8 @@ from mechdesign.core.validation import finite_array, in_range
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.mean.binomial_limits import BinomialLimits
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
-from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
 if TYPE_CHECKING:
