@@ -14,7 +14,7 @@ from mechdesign.audit.channel import audit_channel
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.marginals.report_classes import ReportClass, audit_classes
+from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
 
 EIGHTH = TOTAL // 8
 

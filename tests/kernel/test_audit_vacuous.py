@@ -22,7 +22,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.report_classes import ReportClass, audit_classes
+from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.survey import Question, Survey

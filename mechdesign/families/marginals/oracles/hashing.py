@@ -18,8 +18,7 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import SupportOracle
-from mechdesign.families.marginals.report_classes import ReportClass
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""

@@ -28,8 +28,7 @@ from mechdesign.exact.bits import (
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import SupportOracle
-from mechdesign.families.marginals.report_classes import ReportClass
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""

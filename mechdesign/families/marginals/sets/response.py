@@ -32,7 +32,7 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, BitSource, weight
-from mechdesign.families.marginals.report_classes import audit_classes
+from mechdesign.families.marginals.oracles.support import audit_classes
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
     SetEstimate,

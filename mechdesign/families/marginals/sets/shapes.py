@@ -40,7 +40,7 @@ from mechdesign.exact.draws import below
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.marginals.report_classes import ReportClass
+from mechdesign.families.marginals.oracles.support import ReportClass
 from mechdesign.families.marginals.subset_draws import draw_subsets
 
 Factor = tuple[int, int]
