@@ -19,7 +19,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.oracles.blocks import dense_subsets, share_of
-from mechdesign.families.marginals.subset_draws import packed_subsets
+from mechdesign.families.marginals.sets.shapes import packed_subsets
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 

@@ -23,7 +23,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.oracles.blocks import BlockOracle
-from mechdesign.families.marginals.subset_draws import draw_subsets
+from mechdesign.families.marginals.sets.shapes import draw_subsets
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
 from tests.support.statistics import surveys
 

@@ -42,7 +42,7 @@ from mechdesign.exact.draws import below, bernoulli_words, digits
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
-from mechdesign.families.marginals.subset_draws import below_weight, packed_subsets, set_sizes
+from mechdesign.families.marginals.sets.shapes import below_weight, packed_subsets, set_sizes
 
 Packed = NDArray[np.uint8]
 
