@@ -184,8 +184,7 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.core.text import terminal_width
     from mechdesign.families import problem_classes
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
-    from mechdesign.report.parameters import json_schema
-    from mechdesign.report.tables import problem_text
+    from mechdesign.report.tables import json_schema, problem_text
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:

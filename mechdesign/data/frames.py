@@ -5,7 +5,7 @@ dependencies, and it imports none of them. The interchange protocol ``__datafram
 libraries advise against it, it has no indices and no way back to the user's kind of frame. Arrow's C stream
 has one kind of frame only, and needs pyarrow on either side. Nothing here is imported before a frame comes.
 
-Cross tables: shares of the cells of tables over attributes, as grids and as columns.
+A cross table of shares is printed as a grid, and has the same columns as a list of its cells.
 """
 
 from __future__ import annotations

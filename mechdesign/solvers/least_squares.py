@@ -19,13 +19,11 @@ the gap is half the squared gradient, computed without subtracting large numbers
 the entropy is convex and p* is positive, F(p) - F* >= lambda KL(p || p*), and by Pinsker's inequality p, and
 every sum of its cells, is within sqrt(gap / (2 lambda)) of the exact minimizer in variation distance.
 
-Effects of a table: the linear map from a flat table to their coordinates, for fits of tables.
-
-In the coordinates of effects a table consists of those of every marginal that no smaller marginal tells.
-Along an axis of size k stands the matrix whose first row is 1 everywhere and whose other rows are Helmert's,
-orthonormal and with sum 0. The coordinates of a table that are constant along all axes but those of a set B
-are those of its marginal on B in an orthonormal basis of the functions that sum to 0 along each attribute of
-B.
+Fits of tables need the map from a flat table to the coordinates of its effects (:class:`EffectTransform`). In
+these a table consists of those of every marginal that no smaller marginal tells. Along an axis of size k
+stands the matrix whose first row is 1 everywhere and whose other rows are Helmert's, orthonormal and with sum
+0. The coordinates of a table that are constant along all axes but those of a set B are those of its marginal
+on B in an orthonormal basis of the functions that sum to 0 along each attribute of B.
 """
 
 from __future__ import annotations

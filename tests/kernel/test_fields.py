@@ -33,7 +33,7 @@ from mechdesign.core.fields import (
 )
 from mechdesign.core.problem import Problem
 from mechdesign.core.validation import finite_array
-from mechdesign.report.parameters import described_parameters, json_schema
+from mechdesign.report.tables import described_parameters, json_schema
 
 
 class Judged(Problem):

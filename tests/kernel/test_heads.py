@@ -5,7 +5,7 @@ import pytest
 
 from mechdesign.exact.draws import FEW, digits
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
-from mechdesign.families.marginals.sets.shapes import below_weight
+from mechdesign.families.marginals.oracles.blocks import below_weight
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 

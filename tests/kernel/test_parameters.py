@@ -15,7 +15,7 @@ from mechdesign.core.fields import fields_of, parameters_of, problem_from, repla
 from mechdesign.core.text import encode
 from mechdesign.families import problem_class, problem_classes
 from mechdesign.families.response import RandomizedResponse
-from mechdesign.report.parameters import json_schema
+from mechdesign.report.tables import json_schema
 from tests.support.instances import random_instance
 
 

@@ -11,7 +11,7 @@ from mechdesign.collect.collecting import collect, side_by_side
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS
 from mechdesign.export.messages import MemoryTable
-from mechdesign.families.marginals.counted_tables import asked_attributes
+from mechdesign.families.marginals.oracles.support import asked_attributes
 
 LAST = ROWS + 2
 """A row of the second block, counted from 0."""

@@ -43,7 +43,7 @@ from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.marginals.counted_tables import CountedTable
+from mechdesign.families.marginals.sets.estimates import CountedTable
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 

@@ -42,9 +42,9 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import AskedTables, FrameTable
 from mechdesign.exact.randomness import Rng, bit_source
-from mechdesign.families.marginals.counted_tables import CellCounts, asked_attributes
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal
+from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.families.marginals.views import MOST_CELLS
 from mechdesign.show.figure import Figure

@@ -3,7 +3,7 @@
 A report has a centred score r with E[slope r + offset | x] = x. The server keeps exact sums of r and
 r^2 over all reports, so that merging in any order gives the same estimate to the last bit.
 
-Confidence limits of averages of coins: exact for a binomial share, of many reports those of a score.
+Reports of two values are coins: their limits are exact ones of a binomial share.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mechdesign.collect.codec import Array, Domain, Numbers
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import Array, AverageLaw, Limits, law_of_average
+from mechdesign.collect.intervals import AverageLaw, Limits, law_of_average
 from mechdesign.collect.mean_limits import FEWEST, Curves, ReportSums, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate

@@ -4,7 +4,8 @@ With each oracle (:class:`SupportOracle`) go its unbiased estimator with errors 
 (:class:`SupportEstimator`) and its server, counters of support that are mergeable in any order
 (:class:`SupportCounts`).
 
-The exact audit of reports in classes: reports of a class have the same probabilities up to relabeling.
+Reports of a class (:class:`ReportClass`) have the same probabilities up to relabeling: the exact audit
+compares classes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
+from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
@@ -29,6 +31,7 @@ from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, implausible
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.scores import few_users
+from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import require_no_mask
@@ -36,9 +39,58 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.numbers import plain, plain_int, text_of
 from mechdesign.exact.randomness import BITS
-from mechdesign.families.marginals.counted_tables import CellCounts
+
+
+class CellCounts(Server[MechanismT]):
+    """One counter per cell that reports can name, and the number of users; a subclass estimates."""
+
+    def __init__(self, mechanism: MechanismT, counters: int) -> None:
+        super().__init__(mechanism)
+        self.users = 0
+        self.counts: Codes = np.zeros(counters, dtype=np.int64)
+
+    @abstractmethod
+    def _added(self, reports: Any) -> tuple[Codes, int]:
+        """Return the increments of the counters and the number of reports; refuse impossible reports."""
+
+    @abstractmethod
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError if this many reports cannot produce the counters."""
+
+    def _count(self, reports: Any) -> None:
+        self._add(*self._added(reports))
+
+    def _add(self, counts: Codes, users: int) -> None:
+        require_users(self.users + users)
+        self.counts = self.counts + counts
+        self.users += users
+
+    def _merge(self, other: Self) -> None:
+        self._add(other.counts, other.users)
+
+    def _written(self) -> dict[str, Any]:
+        return {"users": self.users, "counts": self.counts.tolist()}
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        users = plain(document.get("users"))
+        if not isinstance(users, int) or users < 0:
+            users_text = text_of(document.get("users"))
+            raise DataError("aggregator", f"{users_text} is not a number of users", "count the reports again")
+        require_users(users)
+        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
+        self._require_counts(counts, users)
+        self.users, self.counts = users, np.array(counts, dtype=np.int64)
+
+
+def asked_attributes(texts: Sequence[str] | None, attributes: Attributes) -> list[tuple[int, ...]]:
+    """Return the attributes that each text lists; every single attribute without a text."""
+    if not texts:
+        return [(place,) for place in range(attributes.count)]
+    known = attributes.shown()  # a name may hold commas when it stands alone
+    lists = [[text] if text in known else [part.strip() for part in text.split(",")] for text in texts]
+    return [attributes.positions(names) for names in lists]
 
 
 def pairs_of_classes(inputs: int) -> int:

@@ -37,8 +37,8 @@ from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.bits import Packed, compiled, floyd_members, width as bytes_of
-from mechdesign.exact.draws import FEW, TAIL, Again, Codes, below, heads, tails_below
+from mechdesign.exact.bits import compiled, floyd_members, width as bytes_of
+from mechdesign.exact.draws import Again, below
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
@@ -101,44 +101,6 @@ def packed_subsets(without: Codes, categories: int, size: int, source: BitSource
         again = Again(draws, source)
         return np.packbits(draw_subsets(without, categories, size, again), axis=1)
     return bits
-
-
-def below_weight(weight: int, count: int, source: BitSource) -> NDArray[np.bool_]:
-    """Return independent decisions, each True with probability weight / 2**62 exactly.
-
-    Parameters
-    ----------
-    weight : int
-        From 0 to 2**62.
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> round(float(below_weight(1 << 60, 100_000, bit_source(1)).mean()), 2)
-    0.25
-    """
-    if count < FEW:
-        return np.less(source.integers(count), weight)
-    draws = heads(count, source)
-    result: NDArray[np.bool_] = draws < weight >> TAIL
-    undecided = np.flatnonzero(draws == weight >> TAIL)
-    if len(undecided):
-        result[undecided] = tails_below(weight, len(undecided), source)
-    return result
-
-
-def set_sizes(packed: Packed) -> NDArray[np.int64]:
-    """Return the number of members of each set.
-
-    Examples
-    --------
-    >>> set_sizes(np.array([[0b10100000, 1], [0, 255]], dtype=np.uint8)).tolist()
-    [3, 8]
-    """
-    whole = packed.shape[1] % 8 == 0 and packed.flags.c_contiguous
-    words = packed.view(np.uint64) if whole else packed
-    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-    return sizes
 
 
 Factor = tuple[int, int]

@@ -41,7 +41,7 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.data.frames import AskedTables
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import BitSource, bit_source
-from mechdesign.families.marginals.counted_tables import CellCounts, asked_attributes
+from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.papers.rivals.answers import RivalEstimate, RivalMarginals
 from mechdesign.families.marginals.papers.rivals.base import Array, CellOracle, Codes, Learned, RivalSetting
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
