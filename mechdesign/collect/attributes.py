@@ -360,7 +360,6 @@ class AttributeMechanism(AnswerMechanism[EstimateT_co]):
 
     @cached_property
     def codec(self) -> Codec:
-        """Questions and codes: a category of every attribute."""
         return Columns(self.attributes)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:

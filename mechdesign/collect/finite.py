@@ -378,7 +378,6 @@ class FiniteChannel(FrequencyMechanism):
 
     @cached_property
     def kernel(self) -> Rows:
-        """The weights, and the search for a report."""
         return Rows(self.weights)
 
     # Server

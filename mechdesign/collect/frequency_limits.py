@@ -169,7 +169,6 @@ class RepeatedLimits(Limits):
         return RepeatedLimits(self.limits.at(unique), place.ravel())
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates."""
         down, up = self.limits.distances(tail)
         return down[self.index], up[self.index]
 
@@ -178,7 +177,6 @@ class RepeatedLimits(Limits):
         return self.limits.widest(tail)[self.index]
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
         return self.limits.at(self.index).reach(difference, tail)
 
 
@@ -248,7 +246,6 @@ class WorstLimits(Limits):
         return cls(*added([*parts, rounding]), step)
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the same distance twice: either tail may be the longer one."""
         distance = np.asarray(_distance(self, tail))
         return distance, distance
 

@@ -166,7 +166,6 @@ class NormalLimits(Limits):
     standard_error: Any
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the same distance twice."""
         width = -normal_quantile(tail) * np.asarray(self.standard_error)
         return width, width
 
@@ -382,6 +381,5 @@ class ScoreTestLimits(Limits):
         return width
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
         distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
         return not_rejected(self.law(distance, np.sign(difference)), distance, tail)

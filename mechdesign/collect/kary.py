@@ -468,7 +468,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     @cached_property
     def kernel(self) -> KaryRows:
-        """The rows, which are drawn from without a table."""
         return KaryRows(self.weights, self.kept)
 
     @property

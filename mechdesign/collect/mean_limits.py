@@ -229,7 +229,6 @@ class ScoreLimits(ScoreTestLimits):
     rounding: float = 0.0
 
     def standard_error(self) -> Array:
-        """Return the standard deviation of the estimate under the hypothesis that it is right."""
         mean = np.asarray(self.sums.mean, dtype=np.float64)
         error: Array = np.sqrt(self._moments(mean)[0] / self.sums.count) + self.rounding
         return error
@@ -257,7 +256,6 @@ class ScoreLimits(ScoreTestLimits):
         return np.maximum(variance, self.curves.least_variance), values
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the distribution of the estimate under hypotheses at a distance from it."""
         places, share = self.curves.places, np.asarray(self.sums.share, dtype=np.float64)
         hypothesis = self.sums.mean + side * distance
         m = np.clip(hypothesis, places[0], places[-1])
