@@ -205,8 +205,12 @@ class Collector(AnswerMechanism[EstimateT_co]):
         """Return the estimate from the number of times each report was made."""
 
     def certificates(self) -> tuple[Certificate, ...]:
-        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", **self.kernel.figures})
+        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", **self._sum_figures()})
         return self.audit().certificate(), sums
+
+    def _sum_figures(self) -> Mapping[str, float]:
+        """Return figures of the weights that stand in the certificate of their sums."""
+        return {}
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:
         """Return the number of a report for each code: one uniform integer each."""

@@ -6,9 +6,7 @@ A kernel is the second of the three parts of a collecting mechanism (:mod:`mechd
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,15 +33,9 @@ class Kernel(Sealed):
     ----------------
     block : int
         So many users are drawn for at a time: their tables stay in the processor's cache.
-
-    Attributes
-    ----------
-    figures : mapping
-        Figures of the weights that stand in the certificate of their sums.
     """
 
     block: ClassVar[int] = 1 << 62
-    figures: Mapping[str, float] = MappingProxyType({})
 
     @property
     @abstractmethod

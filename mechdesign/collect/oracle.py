@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collector import AnswerMechanism
+from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate  # noqa: F401 (named in a text below)
@@ -130,6 +131,10 @@ class Oracle(AnswerMechanism["FrequencyEstimate"]):
         """The length of the shortest code of fixed length for its reports."""
 
     @abstractmethod
+    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return a report for the number of each category."""
+
+    @abstractmethod
     def read(self, reports: Any) -> NDArray[Any]:
         """Return reports, or their texts from a table, as :meth:`draw` gives them; refuse impossible ones."""
 
@@ -145,6 +150,10 @@ class Oracle(AnswerMechanism["FrequencyEstimate"]):
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return the number of reports that support each category, from the server's counters."""
         return counts
+
+    @abstractmethod
+    def aggregator(self) -> Any:
+        """Return an empty counter; counters of many servers can be merged."""
 
     # Accuracy
 

@@ -353,6 +353,9 @@ class EventRelease(Collector[EventEstimate]):
     def kernel(self) -> EventWeights:
         return self.weights
 
+    def _sum_figures(self) -> Mapping[str, float]:
+        return {"blank": self.weights.most_blank}
+
     @cached_property
     def codec(self) -> Codec:
         """Questions and codes: the slots of each user's events in order, joined by ``+``, or ``none``."""

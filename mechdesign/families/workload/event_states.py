@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -357,9 +357,10 @@ class EventWeights(Kernel):
                 blanks[kind] -= met(self.states, classes, number) * int(weights[number])
         return tuple(blanks)
 
-    @cached_property
-    def figures(self) -> Mapping[str, float]:
-        return {"blank": max(self.blanks) / 2.0**BITS}
+    @property
+    def most_blank(self) -> float:
+        """The largest probability of the blank report."""
+        return max(self.blanks) / 2.0**BITS
 
     def audit(self, epsilon: float) -> ClassAudit:
         """Return the exact audit: the largest ratio of the weights of any report."""

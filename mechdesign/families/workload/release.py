@@ -169,6 +169,9 @@ class WorkloadRelease(Collector[QueryEstimate]):
     def kernel(self) -> PatternWeights | OrbitWeights:
         return self.weights
 
+    def _sum_figures(self) -> Mapping[str, float]:
+        return {"blank": self.weights.most_blank}
+
     @cached_property
     def codec(self) -> Codec:
         return Choice(self.labels) if self.domain is None else Bins(self.domain, self.labels.size)

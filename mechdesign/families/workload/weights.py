@@ -6,7 +6,6 @@ No matrix of types and reports is needed: the ratio of a report's two weights is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -163,9 +162,10 @@ class PatternWeights(Kernel):
                 reports[users] = np.searchsorted(ends, uniform[users], side="right")
         return reports
 
-    @cached_property
-    def figures(self) -> Mapping[str, float]:
-        return {"blank": float(self.blank.max()) / 2.0**BITS}
+    @property
+    def most_blank(self) -> float:
+        """The largest probability of the blank report."""
+        return float(self.blank.max()) / 2.0**BITS
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""
