@@ -1,9 +1,4 @@
-"""Audits where a few cases stand for all: alike inputs, several reports of one person, densities.
-
-*Alike inputs.* Where each permutation of the inputs, followed by one of the reports, leaves the mechanism as
-it is and any two inputs can be moved to any other two, the reports of one pair decide. They fall into few
-classes in which all reports have the same two weights; so only the classes are compared, as integers of any
-size.
+"""Audits where a few cases stand for all: classes of reports, several reports of one person, densities.
 
 *Several reports.* k reports, each private whatever was reported before, are private together with k times the
 epsilon and the delta of one (:meth:`mechdesign.core.guarantee.Guarantee.times`): basic composition, exact

@@ -1,4 +1,4 @@
-"""Laws on the integers as doubles with proven error bounds: binomial ones, and divergences of noise.
+"""Laws on the integers as doubles with proven error bounds: binomial ones, their windows and sums.
 
 A binomial law of a million trials has no exact fractions that fit into memory. Its weights relative to the
 mode are products of ratios (n-j)/(j+1) * odds; dividing by their sum makes them probabilities. What a window
@@ -6,9 +6,6 @@ leaves out only makes the sum smaller, so the quotients are upper bounds but for
 by counting operations, each of which loses at most a part of 2^-53; what is left out is bounded by geometric
 series, as ratios of neighbours fall. Nothing is subtracted, so that all errors are relative, and no special
 function is used.
-
-Every divergence is rounded up: it is a proof, not an approximation. That of two independent counts does not
-look at every pair of values.
 """
 
 from __future__ import annotations

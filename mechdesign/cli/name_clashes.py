@@ -1,4 +1,9 @@
-"""Notes on labels and columns that other programs change: words for missing values, names that clash."""
+"""Notes on labels and columns that other programs change: words for missing values, names that clash.
+
+Names that differ in case, spaces, or how letters and numbers are written are different here, but a file comes
+from people and passes other programs: a spreadsheet writes 1.0 as 1, many systems change the normal form of a
+letter, and a database ignores the case of column names.
+"""
 
 from __future__ import annotations
 

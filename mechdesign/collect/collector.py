@@ -2,7 +2,7 @@
 
 The *codec* (:mod:`mechdesign.collect.codec`) says what is asked and gives every answer a code. The *kernel*
 (:mod:`mechdesign.collect.kernel`) holds the integer weights of the reports of each code and draws from
-them: what is audited is what is drawn. The *scores* (:mod:`mechdesign.collect.frequency_limits` for
+them: what is audited is what is drawn. The *scores* (:mod:`mechdesign.collect.scores` for
 frequencies) say what a report stands for. From the three come client, recipe, server, reader, table
 operations, forecast and intervals.
 

@@ -1,14 +1,9 @@
-"""Confidence limits by inverting tests: binomial ones exactly, sums of independent scores by a score test.
+"""Confidence limits by inverting a score test of sums of independent scores.
 
 The interval of level 1 - 2 t holds every hypothesis under which neither tail, at or beyond what was
-observed, has a chance below t. Two laws are in use.
+observed, has a chance below t.
 
-*Binomial* (Clopper and Pearson 1934). A count of n independent reports whose chances average p is
-binomial if the chances are equal, and otherwise at least as concentrated: the chance of a count at or
-beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956, theorem 4). So the limits are
-valid, at every n, whatever the users' values.
-
-*Sums of scores.* The sum has, under the hypothesis, a known mean and a variance and a third moment that
+The sum has, under the hypothesis, a known mean and a variance and a third moment that
 are known or bounded given the hypothesis; its law is taken as Pearson's type III (a shifted gamma) with these
 three, which is the normal one without skewness, nearly Poisson's for rare reports of one size, and between
 them in general. Half a step (the distance of two sums next to each other, or third moment over variance,

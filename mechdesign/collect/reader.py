@@ -1,4 +1,4 @@
-"""Tables in memory, read as files are; missing reports; names that a file may not tell apart.
+"""Tables in memory, read as files are; missing reports.
 
 A data frame is read like a file: by the names of its columns, in the same blocks, with the same rule for
 missing values and the same refusals of reports of another mechanism. So a seed gives the same reports, and a
@@ -7,10 +7,6 @@ frame that is written to a file can be read by the command line.
 A report is never empty, and leaving some out by value is biased. Other programs read some words as missing
 values and write them as empty fields. Where such a word is a report, rows without a report are not rows of
 users who sent none.
-
-Names that differ in case, spaces, or how letters and numbers are written are different here, but a file comes
-from people and passes other programs: a spreadsheet writes 1.0 as 1, many systems change the normal form of a
-letter, and a database ignores the case of column names.
 """
 
 from __future__ import annotations

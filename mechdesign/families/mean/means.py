@@ -3,7 +3,10 @@
 A report has a centred score r with E[slope r + offset | x] = x. The server keeps exact sums of r and
 r^2 over all reports, so that merging in any order gives the same estimate to the last bit.
 
-Reports of two values are coins: their limits are exact ones of a binomial share.
+Reports of two values are coins, with exact limits (Clopper and Pearson 1934). A count of n independent
+reports whose chances average p is binomial if the chances are equal, and otherwise at least as concentrated:
+the chance of a count at or beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956,
+theorem 4). So the limits are valid, at every n, whatever the users' values.
 """
 
 from __future__ import annotations

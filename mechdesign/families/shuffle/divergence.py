@@ -1,4 +1,8 @@
-"""Divergences of two laws of counts, rounded up, and the cumulants of responses."""
+"""Divergences of two laws of counts, and the cumulants of responses.
+
+Every divergence is rounded up: it is a proof, not an approximation. That of two independent counts does not
+look at every pair of values.
+"""
 
 from __future__ import annotations
 

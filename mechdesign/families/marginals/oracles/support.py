@@ -4,8 +4,10 @@ With each oracle (:class:`SupportOracle`) go its unbiased estimator with errors 
 (:class:`SupportEstimator`) and its server, counters of support that are mergeable in any order
 (:class:`SupportCounts`).
 
-Reports of a class (:class:`ReportClass`) have the same probabilities up to relabeling: the exact audit
-compares classes.
+The exact audit: where each permutation of the inputs, followed by one of the reports, leaves the mechanism as
+it is and any two inputs can be moved to any other two, the reports of one pair decide. They fall into few
+classes (:class:`ReportClass`) in which all reports have the same two weights; so only the classes are
+compared, as integers of any size.
 """
 
 from __future__ import annotations
