@@ -68,6 +68,7 @@ class BinomialLimits(Limits):
         return error
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
         p = np.clip(np.asarray(self.count) / self.trials + side * distance / self.factor, 0.0, 1.0)
         variance = p * (1.0 - p)
         third, fourth = variance * (1.0 - 2.0 * p), variance * (1.0 - 6.0 * variance)
