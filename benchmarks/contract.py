@@ -14,8 +14,8 @@ import time
 import numpy as np
 
 import mechdesign as md
-from mechdesign.collect.noise import NOISES
 from mechdesign.families.contract import PrivacyContract
+from mechdesign.families.contract.noise import NOISES
 
 TITLE = "Contracts that buy privacy: seconds of each method"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import mechdesign as md
 from benchmarks.coverage_frequencies import TAIL, nearly
 from mechdesign.collect.intervals import Limits
-from mechdesign.collect.score import ReportSums
+from mechdesign.collect.mean_limits import ReportSums
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.mean import (
     CensoringInterval,

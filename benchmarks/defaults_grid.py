@@ -10,7 +10,7 @@ import numpy as np
 
 from mechdesign.catalog import load_model, models
 from mechdesign.catalog.sweeping import sweep_points, sweep_problem
-from mechdesign.core.parameters import problem_from
+from mechdesign.core.fields import problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.families import problem_class
 

@@ -1,9 +1,4 @@
-"""Audits where a few cases stand for all: alike inputs, several reports of one person, densities.
-
-*Alike inputs.* Where each permutation of the inputs, followed by one of the reports, leaves the mechanism as
-it is and any two inputs can be moved to any other two, the reports of one pair decide. They fall into few
-classes in which all reports have the same two weights; so only the classes are compared, as integers of any
-size.
+"""Audits where a few cases stand for all: classes of reports, several reports of one person, densities.
 
 *Several reports.* k reports, each private whatever was reported before, are private together with k times the
 epsilon and the delta of one (:meth:`mechdesign.core.guarantee.Guarantee.times`): basic composition, exact
@@ -20,8 +15,7 @@ that draws the reports: floating-point output reveals the input through the doub
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -34,33 +28,8 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_epsilon, finite_array, largest_reading, written_number
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
+from mechdesign.exact.exponential import float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import plain_int
-
-
-def pairs_of_classes(inputs: int) -> int:
-    """Return how many ordered pairs the classes of one pair compare: both orders; none for a single input."""
-    return 2 if inputs > 1 else 0
-
-
-@dataclass(frozen=True)
-class ReportClass:
-    """Reports that are alike for a pair of inputs.
-
-    Attributes
-    ----------
-    name : str
-        What these reports have in common.
-    count : int
-        How many there are, in a unit that all classes share.
-    weight, other : int
-        The weight of one such report for the first and for the second input, in a unit that all share.
-    """
-
-    name: str
-    count: int
-    weight: int
-    other: int
 
 
 @frozen_value(repr=False)
@@ -86,68 +55,6 @@ def class_audit(
     digits = Decimal("inf") if worst is None else log_ratio(worst.numerator, worst.denominator)
     proof = Proof(Guarantee(epsilon), true_bound(digits, epsilon, holds), pairs=pairs)
     return ClassAudit(proof, witness, digits)
-
-
-def audit_classes(classes: Sequence[ReportClass], epsilon: float, pairs: int = 2) -> ClassAudit:
-    """Audit the classes of reports of a pair of inputs that stands for all pairs, exactly.
-
-    Parameters
-    ----------
-    classes : sequence of ReportClass
-        Together all reports.
-    epsilon : float
-        The promise; taken as the exact number that it is.
-    pairs : int
-        How many ordered pairs are compared: the pair and its reverse, or none where there is one input only.
-
-    Raises
-    ------
-    CertificateError
-        When a number is negative or no whole number, or the two inputs' weights differ in their sum.
-
-    Examples
-    --------
-    >>> audit = audit_classes([ReportClass("yes", 1, 3, 1), ReportClass("no", 1, 1, 3)], 1.0)
-    >>> audit.holds, round(audit.true_epsilon, 6)
-    (False, 1.098612)
-    """
-    promised = double_epsilon(epsilon)
-    read = [_checked(item) for item in classes]
-    sums = [sum(item.count * side for item, side in zip(read, sides, strict=True)) for sides in _sides(read)]
-    if not read or sums[0] != sums[1] or sums[0] == 0:
-        raise CertificateError(
-            "channel", f"the weights of the two inputs sum to {sums}, which should be equal"
-        )
-    bound, holds = exp_lower(promised), True
-    worst, name = Fraction(1), ""
-    for item in read:
-        high, low = max(item.weight, item.other), min(item.weight, item.other)
-        if item.count == 0 or high == 0:
-            continue
-        holds = holds and high <= bound * low
-        if low == 0:
-            return class_audit(promised, None, False, _witness(item.name), pairs)
-        if Fraction(high, low) > worst:
-            worst, name = Fraction(high, low), item.name
-    return class_audit(promised, worst, holds, _witness(name), pairs)
-
-
-def _sides(classes: Sequence[ReportClass]) -> tuple[list[int], list[int]]:
-    return [item.weight for item in classes], [item.other for item in classes]
-
-
-def _witness(name: str) -> dict[str, Any]:
-    return {"input": 0, "other": 1, "report": name} if name else {}
-
-
-def _checked(item: ReportClass) -> ReportClass:
-    """Return the class with plain integers."""
-    count, weight, other = (
-        plain_int(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
-    )
-    if min(count, weight, other) < 0:
-        raise CertificateError("channel", f"reports {item.name!r} have a negative weight or number")
-    return ReportClass(item.name, count, weight, other)
 
 
 @frozen_value(repr=False)

@@ -13,8 +13,7 @@ from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.catalog.model import Model, quantity_of
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
-from mechdesign.core.fields import values_of
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters, values_of
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import encode

@@ -30,8 +30,7 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.extensions import in_papers
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import parameters_of, problem_from
+from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.core.text import encode

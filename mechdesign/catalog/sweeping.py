@@ -16,7 +16,7 @@ import numpy as np
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.core.errors import MechDesignError, ParameterError
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution

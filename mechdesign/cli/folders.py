@@ -87,7 +87,7 @@ def _init(options: argparse.Namespace) -> int:
 def _require_model(text: str) -> None:
     """Raise an error of the toolkit where the drafted model would not load."""
     from mechdesign.core.documents import parse_toml
-    from mechdesign.core.parameters import problem_from
+    from mechdesign.core.fields import problem_from
     from mechdesign.families import problem_class
 
     document = parse_toml(text)

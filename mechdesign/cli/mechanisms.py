@@ -198,7 +198,7 @@ def _choose(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from mechdesign.collect.reader import clashes_note, labels_note
+    from mechdesign.cli.name_clashes import clashes_note, labels_note
     from mechdesign.core.errors import printable
     from mechdesign.core.solve import solve
     from mechdesign.core.text import encode

@@ -182,11 +182,10 @@ def _findings(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
-    from mechdesign.core.parameters import json_schema
     from mechdesign.core.text import terminal_width
     from mechdesign.families import problem_classes
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
-    from mechdesign.report.tables import problem_text
+    from mechdesign.report.tables import json_schema, problem_text
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:

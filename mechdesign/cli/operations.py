@@ -116,7 +116,7 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
     """Return the grids that a file takes: a workbook all, another one a single grid without its errors."""
     if path.lower().endswith(".xlsx"):
         return grids
-    from mechdesign.collect.estimate import ERRORS  # with what draws them, which takes time
+    from mechdesign.data.frames import ERRORS  # with what draws them, which takes time
 
     values = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
     if len(values) > 1:

@@ -14,18 +14,20 @@ if TYPE_CHECKING:
         FrequencyMechanism as FrequencyMechanism,
     )
     from mechdesign.collect.estimate import FrequencyEstimate as FrequencyEstimate
-    from mechdesign.collect.finite import FiniteChannel as FiniteChannel
+    from mechdesign.collect.finite import (
+        FiniteChannel as FiniteChannel,
+        PrivacyTarget as PrivacyTarget,
+        make_private as make_private,
+    )
     from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
-    from mechdesign.collect.kernel import PrivacyTarget as PrivacyTarget, make_private as make_private
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "base": "CollectingMechanism Mechanism load_mechanism",
-            "finite": "FiniteChannel",
+            "finite": "FiniteChannel PrivacyTarget make_private",
             "collector": "Aggregator FrequencyMechanism",
             "estimate": "FrequencyEstimate",
-            "kernel": "PrivacyTarget make_private",
             "kary": "KaryChannel KaryResponse",
         },
     )

@@ -577,24 +577,3 @@ class Numbers(Codec):
 
     def examples(self, count: int) -> Array:
         return np.where(np.arange(count) % 2, self.domain.high, self.domain.low)
-
-
-class Bins(Numbers):
-    """A number of a range; its code is that of the bin of equal width that holds it.
-
-    Examples
-    --------
-    >>> Bins(Domain(0.0, 10.0), 5).codes([0, 3, 10])
-    array([0, 1, 4])
-    """
-
-    report_word = "answer"
-
-    def __init__(self, domain: Domain, size: int, word: str = "answer") -> None:
-        super().__init__(domain, word)
-        self.size = size
-
-    def codes(self, answers: Any, clip: bool = False) -> Codes:
-        numbers = np.clip(self.domain.check(answers, clip), self.domain.low, self.domain.high)
-        bins = (self.domain.to_unit(numbers) * self.size).astype(np.int64)
-        return np.minimum(bins, self.size - 1)

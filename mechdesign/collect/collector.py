@@ -2,7 +2,7 @@
 
 The *codec* (:mod:`mechdesign.collect.codec`) says what is asked and gives every answer a code. The *kernel*
 (:mod:`mechdesign.collect.kernel`) holds the integer weights of the reports of each code and draws from
-them: what is audited is what is drawn. The *scores* (:mod:`mechdesign.collect.frequency_limits` for
+them: what is audited is what is drawn. The *scores* (:mod:`mechdesign.collect.scores` for
 frequencies) say what a report stands for. From the three come client, recipe, server, reader, table
 operations, forecast and intervals.
 
@@ -43,8 +43,8 @@ from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
 if TYPE_CHECKING:
     from mechdesign.collect.client import Answer, Steps
     from mechdesign.collect.estimate import FrequencyEstimate
-    from mechdesign.collect.frequency_limits import Scores
     from mechdesign.collect.kernel import Kernel
+    from mechdesign.collect.scores import Scores
     from mechdesign.show.figure import Figure
 
 
@@ -205,8 +205,12 @@ class Collector(AnswerMechanism[EstimateT_co]):
         """Return the estimate from the number of times each report was made."""
 
     def certificates(self) -> tuple[Certificate, ...]:
-        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", **self.kernel.figures()})
+        sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}", **self._sum_figures()})
         return self.audit().certificate(), sums
+
+    def _sum_figures(self) -> Mapping[str, float]:
+        """Return figures of the weights that stand in the certificate of their sums."""
+        return {}
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:
         """Return the number of a report for each code: one uniform integer each."""

@@ -1,14 +1,9 @@
-"""Confidence limits by inverting tests: binomial ones exactly, sums of independent scores by a score test.
+"""Confidence limits by inverting a score test of sums of independent scores.
 
 The interval of level 1 - 2 t holds every hypothesis under which neither tail, at or beyond what was
-observed, has a chance below t. Two laws are in use.
+observed, has a chance below t.
 
-*Binomial* (Clopper and Pearson 1934). A count of n independent reports whose chances average p is
-binomial if the chances are equal, and otherwise at least as concentrated: the chance of a count at or
-beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956, theorem 4). So the limits are
-valid, at every n, whatever the users' values.
-
-*Sums of scores.* The sum has, under the hypothesis, a known mean and a variance and a third moment that
+The sum has, under the hypothesis, a known mean and a variance and a third moment that
 are known or bounded given the hypothesis; its law is taken as Pearson's type III (a shifted gamma) with these
 three, which is the normal one without skewness, nearly Poisson's for rare reports of one size, and between
 them in general. Half a step (the distance of two sums next to each other, or third moment over variance,
@@ -166,74 +161,14 @@ class NormalLimits(Limits):
     standard_error: Any
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the same distance twice."""
         width = -normal_quantile(tail) * np.asarray(self.standard_error)
         return width, width
-
-
-@dataclass(frozen=True)
-class BinomialLimits(Limits):
-    """Exact limits for a count, mapped to the estimate's units.
-
-    Parameters
-    ----------
-    count, trials : int or array
-    factor : float or array
-        Units of the estimate for a probability of 1; positive.
-    least, most : float
-        What the chance is known to be between; the limits do not use it, the standard error does.
-    """
-
-    count: Any
-    trials: Any
-    factor: Any
-    least: float = 0.0
-    most: float = 1.0
-
-    def standard_error(self) -> Array:
-        """Return that of a binomial share, moved to what is possible and 1/(n + 1) away from 0 and 1."""
-        edge = 1.0 / (np.asarray(self.trials) + 1.0)
-        share = np.asarray(self.count) / self.trials
-        share = np.clip(share, np.maximum(self.least, edge), np.minimum(self.most, 1.0 - edge))
-        error: Array = np.sqrt(share * (1.0 - share) / self.trials) * self.factor
-        return error
-
-    def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
-        p = np.clip(np.asarray(self.count) / self.trials + side * distance / self.factor, 0.0, 1.0)
-        variance = p * (1.0 - p)
-        third, fourth = variance * (1.0 - 2.0 * p), variance * (1.0 - 6.0 * variance)
-        return law_of_average(self.trials, variance, -side * third, fourth, 1.0).scaled(self.factor)
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of Clopper and Pearson's limits from the share."""
-        low, high = binomial_limits(self.count, self.trials, tail)
-        share = np.asarray(self.count) / self.trials
-        down, up = (np.maximum(distance, 0.0) * self.factor for distance in (share - low, high - share))
-        return down, up
 
 
 def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
     """Return whether differences from the estimate lie between the limits."""
     inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
     return inside
-
-
-def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
-    """Return the limits of Clopper and Pearson for a probability.
-
-    Examples
-    --------
-    >>> low, high = binomial_limits(0, 10, 0.025)
-    >>> float(low), round(float(high), 4)  # 1 - 0.025**(1/10)
-    (0.0, 0.3085)
-    """
-    from scipy.special import betaincinv
-
-    hits, misses = np.asarray(count, dtype=np.float64), np.asarray(trials) - np.asarray(count, dtype=float)
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 0.5), misses + 1.0, tail), 0.0)
-    high = np.where(misses > 0, 1.0 - betaincinv(np.maximum(misses, 0.5), hits + 1.0, tail), 1.0)
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -441,6 +376,5 @@ class ScoreTestLimits(Limits):
         return width
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
         distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
         return not_rejected(self.law(distance, np.sign(difference)), distance, tail)

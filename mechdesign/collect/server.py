@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Self, TypeV
 import numpy as np
 
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
-from mechdesign.collect.codec import Codes
 from mechdesign.collect.reader import report_rule
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError
 from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask
@@ -291,47 +290,6 @@ def _merge_parts(mechanism: Any, *parts: Part) -> Part:
     for document, _ in parts:
         server.take(SavedCounts("data frame", document), Settings())
     return server.as_json(), next((question for _, question in parts if question), "")
-
-
-class CellCounts(Server[MechanismT]):
-    """One counter per cell that reports can name, and the number of users; a subclass estimates."""
-
-    def __init__(self, mechanism: MechanismT, counters: int) -> None:
-        super().__init__(mechanism)
-        self.users = 0
-        self.counts: Codes = np.zeros(counters, dtype=np.int64)
-
-    @abstractmethod
-    def _added(self, reports: Any) -> tuple[Codes, int]:
-        """Return the increments of the counters and the number of reports; refuse impossible reports."""
-
-    @abstractmethod
-    def _require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError if this many reports cannot produce the counters."""
-
-    def _count(self, reports: Any) -> None:
-        self._add(*self._added(reports))
-
-    def _add(self, counts: Codes, users: int) -> None:
-        require_users(self.users + users)
-        self.counts = self.counts + counts
-        self.users += users
-
-    def _merge(self, other: Self) -> None:
-        self._add(other.counts, other.users)
-
-    def _written(self) -> dict[str, Any]:
-        return {"users": self.users, "counts": self.counts.tolist()}
-
-    def _read(self, document: Mapping[str, Any]) -> None:
-        users = plain(document.get("users"))
-        if not isinstance(users, int) or users < 0:
-            users_text = text_of(document.get("users"))
-            raise DataError("aggregator", f"{users_text} is not a number of users", "count the reports again")
-        require_users(users)
-        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
-        self._require_counts(counts, users)
-        self.users, self.counts = users, np.array(counts, dtype=np.int64)
 
 
 Given = ParamSpec("Given")

@@ -166,32 +166,6 @@ def _end_of_long_text(text: str, place: int, quotes: str) -> int:
     return match.end() if match else -1
 
 
-def json_problem(error: Exception, lines: bool = True) -> str:
-    """Return what is wrong with a JSON document, in a line without advice to programmers.
-
-    Parameters
-    ----------
-    error : Exception
-        What :func:`parse_json` raised.
-    lines : bool
-        Whether the document has lines; in one of a single line only the column is said.
-
-    Examples
-    --------
-    >>> try:
-    ...     parse_json('{"a": ')
-    ... except ValueError as error:
-    ...     print(json_problem(error), "|", json_problem(error, lines=False))
-    Expecting value: line 1 column 7 | Expecting value: column 7
-    """
-    if isinstance(error, json.JSONDecodeError):
-        place = f"line {error.lineno} column {error.colno}" if lines else f"column {error.colno}"
-        return f"{error.msg.removesuffix(' at')}: {place}"
-    if isinstance(error, RecursionError):
-        return "objects and lists are nested too deep"
-    return " ".join(str(error).split())
-
-
 def parse_json(text: str) -> Any:
     """Return the content of a JSON document; its numbers are finite.
 
@@ -226,34 +200,6 @@ def parse_json(text: str) -> Any:
             depth -= 1
     with _digits_bounded():
         return json.loads(text, parse_constant=_refused, parse_float=_finite)
-
-
-def parse_distinct(text: str) -> Any:
-    """Return the content of a JSON document without a key that appears twice: which value counts is open.
-
-    Raises
-    ------
-    ValueError
-        As :func:`parse_json` does, and for such a key.
-
-    Examples
-    --------
-    >>> parse_distinct('{"a": 1, "a": 2}')
-    Traceback (most recent call last):
-        ...
-    ValueError: a key appears twice
-    """
-    content = parse_json(text)
-    json.loads(text, object_pairs_hook=_distinct)
-    return content
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, or raise ValueError for a key that appears twice."""
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key appears twice")
-    return result
 
 
 @contextmanager

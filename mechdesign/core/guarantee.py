@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import counted, quotient_text
+from mechdesign.core.text import counted, decimal_context, quotient_text
 from mechdesign.core.validation import (
     delta_number,
     epsilon_number,
@@ -430,7 +430,7 @@ def exact_text(value: Fraction) -> str:
     quotient = quotient_text(value, DIGITS)
     if quotient is not None and not _is_decimal(value.denominator):
         return quotient
-    context = Context(prec=DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    context = decimal_context(DIGITS, ROUND_CEILING)
     rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
     return f"{rounded:f}" if -DIGITS < rounded.adjusted() < DIGITS else f"{rounded:e}"
 

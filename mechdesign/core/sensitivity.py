@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.text import counted, encode
 

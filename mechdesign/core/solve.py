@@ -241,19 +241,6 @@ def find_method(problem: Problem, name: str) -> Method:
     return known[name]
 
 
-def choose_method(problem: Problem) -> Method:
-    """Return the default: the first method, in order of preference, that applies and does not defer.
-
-    Published formulas that are kept to be refuted are never chosen.
-
-    Raises
-    ------
-    MethodError
-        When none applies, with the reason of each, or with the module where none is.
-    """
-    return next(applicable_methods(problem))
-
-
 def applicable_methods(problem: Problem) -> Iterator[Method]:
     """Yield the methods that apply to the problem, in the order in which they are tried by default.
 

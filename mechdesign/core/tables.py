@@ -7,7 +7,7 @@ partition where they are, and the results merged in a tree; nothing of Dask is i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -91,66 +91,9 @@ class Source(Protocol):
         """Return the row of the file, counted from 1, of a row of the latest block, counted from 0."""
 
 
-class MemoryTable:
-    """A source made of arrays.
-
-    Examples
-    --------
-    >>> table = MemoryTable({"age": np.array([31, 47])})
-    >>> table.columns, [len(block["age"]) for block in table.blocks(["age"])], table.row(1)
-    (('age',), [2], 2)
-    """
-
-    def __init__(self, table: Block, name: str = "table") -> None:
-        self.table, self.name = dict(table), name
-        self._start = 0
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of all its columns."""
-        return tuple(self.table)
-
-    def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
-        """Yield the rows of these columns, ``ROWS`` at a time."""
-        size = len(next(iter(self.table.values()), ()))
-        for start in range(0, size, ROWS):
-            self._start = start
-            yield {name: self.table[name][start : start + ROWS] for name in columns}
-
-    def row(self, number: int) -> int:
-        """Return the row, counted from 1, of a row of the latest block, counted from 0."""
-        return self._start + number + 1
-
-
 def length(block: Block) -> int:
     """Return the number of rows of a block."""
     return len(next(iter(block.values()), ()))
-
-
-def regrouped(blocks: Iterable[Block], multiple: int) -> Iterator[Block]:
-    """Yield the same rows in blocks of a multiple of this many; a remainder at the end comes last.
-
-    Examples
-    --------
-    >>> parts = [{"x": np.arange(5)}, {"x": np.arange(5, 7)}]
-    >>> [block["x"].tolist() for block in regrouped(parts, 3)]
-    [[0, 1, 2], [3, 4, 5], [6]]
-    """
-    if multiple == 1:
-        yield from blocks
-        return
-    rest: dict[str, NDArray[Any]] = {}
-    for block in blocks:
-        joined = {
-            name: np.concatenate([rest[name], values]) if rest else np.asarray(values)
-            for name, values in block.items()
-        }
-        full = length(joined) // multiple * multiple
-        if full:
-            yield {name: values[:full] for name, values in joined.items()}
-        rest = {name: values[full:] for name, values in joined.items()}
-    if length(rest):
-        yield rest
 
 
 REMEDY = "leave such rows out: values[~mask]"
@@ -314,24 +257,6 @@ def _rows_of(mask: NDArray[Any]) -> Mask:
         whole.reshape(-1).view(np.bool_).reshape(rows, -1) if whole.size else np.zeros((rows, 0), bool)
     )
     return np.asarray(flat.any(axis=1))
-
-
-def with_gaps(values: Any) -> Any:
-    """Return data with None in the place of masked entries: for columns whose entries may be missing.
-
-    Examples
-    --------
-    >>> import numpy.ma
-    >>> with_gaps(numpy.ma.array(["no", "yes"], mask=[True, False])).tolist()
-    [None, 'yes']
-    """
-    mask = mask_of(values)
-    if mask is None or not mask.any():
-        return values
-    column = np.empty(len(mask), dtype=object)
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    column[:] = [None if gap else value for gap, value in zip(mask.tolist(), listed, strict=True)]
-    return column
 
 
 def dimensions_of(array: NDArray[Any]) -> str:

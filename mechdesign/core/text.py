@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
@@ -29,7 +29,8 @@ DECIMALS = 20
 """Of the bounds that are printed."""
 
 
-def _context(digits: int, rounding: str) -> Context:
+def decimal_context(digits: int, rounding: str | None = None) -> Context:
+    """Return decimal arithmetic with so many significant digits and with exponents of every size."""
     return Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -53,8 +54,8 @@ def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     # million digits are divided quickly where the quotient is short, and would take long as decimals.
     shift = digits + 2 - math.floor((top.bit_length() - bottom.bit_length() - 1) * LOG_OF_TWO)
     whole, rest = divmod(top * 10 ** max(0, shift), bottom * 10 ** max(0, -shift))
-    decimal = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, _context(2 * digits + 50, rounding))
-    return _context(digits, rounding).plus(decimal if value > 0 else decimal.copy_negate())
+    decimal = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, decimal_context(2 * digits + 50, rounding))
+    return decimal_context(digits, rounding).plus(decimal if value > 0 else decimal.copy_negate())
 
 
 def quotient_text(value: Fraction, longest: int = LONGEST) -> str | None:
@@ -84,7 +85,9 @@ def rounded_text(value: Fraction, digits: int = 10) -> str:
     if not near or -300 < near.adjusted() < 300:
         return f"{float(near):.{digits}g}"
     power = near.adjusted()
-    lead = _context(digits, ROUND_HALF_EVEN).plus(near.scaleb(-power, _context(digits + 10, ROUND_HALF_EVEN)))
+    lead = decimal_context(digits, ROUND_HALF_EVEN).plus(
+        near.scaleb(-power, decimal_context(digits + 10, ROUND_HALF_EVEN))
+    )
     return f"{lead.normalize():f}e{power:+d}"
 
 
@@ -97,35 +100,6 @@ def short_text(value: Fraction) -> str:
     ('20/9', '1.322070819e+477')
     """
     return quotient_text(value, SHORT) or rounded_text(value)
-
-
-def exact_or_rounded(value: Fraction, up: bool) -> str:
-    """Return an exact number as integers where it can be written, else 50 digits of it, rounded up or down.
-
-    Examples
-    --------
-    >>> exact_or_rounded(Fraction(7, 3), True), exact_or_rounded(1 / Fraction(10) ** 5000, True)[-5:]
-    ('7/3', '-5000')
-    """
-    text = quotient_text(value)
-    return f"{quotient(value, 50, ROUND_CEILING if up else ROUND_FLOOR):e}" if text is None else text
-
-
-def bound_text(value: Fraction, up: bool) -> str:
-    """Return a bound >= 0 with twenty decimals, or as many digits where it is small, rounded up or down.
-
-    Examples
-    --------
-    >>> bound_text(Fraction(2, 3), False), bound_text(Fraction(2, 3) / 10**400, True)
-    ('0.66666666666666666666', '6.6666666666666666667e-401')
-    """
-    rounding = ROUND_CEILING if up else ROUND_FLOOR
-    rough = quotient(value, 5, rounding)
-    if not rough or rough.adjusted() > -DECIMALS // 2:
-        near = quotient(value, max(1, rough.adjusted() + DECIMALS + 5), rounding)
-        step = Decimal(1).scaleb(-DECIMALS)
-        return f"{near.quantize(step, context=_context(near.adjusted() + DECIMALS + 50, rounding)):f}"
-    return f"{quotient(value, DECIMALS, rounding):e}"
 
 
 MOST = 17

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -41,31 +40,10 @@ SIMPLE = re.compile(r"[0-9]+(?:\.[0-9]*)?", re.ASCII)
 """Most numbers of a table, which are read quickly."""
 
 MISSING = re.compile(r"[+-]?(?:nan|inf|infinity|na|n/a|null|<na>)(?![^\W_])", re.IGNORECASE)
-MISREAD = re.compile(r"[oli][.,][0-9]", re.IGNORECASE)
-"""A letter instead of a digit, as scanners write it."""
 
-NUMBERED = re.compile(r"[0-9]*[.,][0-9]|[=:<>~\u2248\u2264\u2265]\s*[+-]?[0-9]|[0-9]\s*[%\u2030]", re.ASCII)
-"""A number that is stated within a text: ``p=0.9``, ``about 0.9``, ``top 10%``."""
 
 PLAIN_REMEDY = "write decimals such as 0.25, or quotients such as 1/3"
 SEPARATORS = " \t'_\u00a0\u2009\u202f\u2019"
-
-
-def is_plain_name(cell: str) -> bool:
-    """Whether a cell of a table can only be a name: it begins with a letter and does not state a number.
-
-    Examples
-    --------
-    >>> [is_plain_name(cell) for cell in ("says yes", "90%", "9,000", "nan", "1/0", "$5", "", "infected")]
-    [True, False, False, False, False, False, False, True]
-    >>> [is_plain_name(cell) for cell in ("age 18-24", "p=0.9", "about .9", "top 10%", "Q1")]
-    [True, False, False, False, True]
-    """
-    text = unicodedata.normalize("NFKC", cell).strip().replace("\u2212", "-")
-    if MISSING.match(text) or MISREAD.match(text) or NUMBERED.search(text) or text.startswith("#"):
-        return False
-    first = next((letter for letter in text if unicodedata.category(letter)[0] in "LMN"), "")
-    return bool(first) and unicodedata.category(first)[0] != "N"
 
 
 def is_numeral(text: str) -> bool:
@@ -358,14 +336,6 @@ def double_epsilon(value: Any, field: str = "epsilon") -> float:
 def double_delta(value: Any, field: str = "delta") -> float:
     """Return a delta in [0, 1) that is a double exactly, for an audit."""
     return privacy_delta(double(field, value), field)
-
-
-def positive_epsilon(value: Any) -> float:
-    """Return epsilon > 0 and finite: at 0 there is nothing to choose among."""
-    result = privacy_epsilon(value)
-    if result == 0.0:
-        raise ParameterError("epsilon", "a report contains no information at 0", "set epsilon > 0")
-    return result
 
 
 def privacy_delta(value: Any, field: str = "delta") -> float:

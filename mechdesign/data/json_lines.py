@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.documents import json_problem, parse_distinct
+from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.data.intake import MESSAGE_FORMAT, Mask, plain_column
@@ -18,6 +19,60 @@ from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
 
 LINES = 1 << 16
 """Lines that are collected before they become a piece."""
+
+
+def json_problem(error: Exception, lines: bool = True) -> str:
+    """Return what is wrong with a JSON document, in a line without advice to programmers.
+
+    Parameters
+    ----------
+    error : Exception
+        What :func:`parse_json` raised.
+    lines : bool
+        Whether the document has lines; in one of a single line only the column is said.
+
+    Examples
+    --------
+    >>> try:
+    ...     parse_json('{"a": ')
+    ... except ValueError as error:
+    ...     print(json_problem(error), "|", json_problem(error, lines=False))
+    Expecting value: line 1 column 7 | Expecting value: column 7
+    """
+    if isinstance(error, json.JSONDecodeError):
+        place = f"line {error.lineno} column {error.colno}" if lines else f"column {error.colno}"
+        return f"{error.msg.removesuffix(' at')}: {place}"
+    if isinstance(error, RecursionError):
+        return "objects and lists are nested too deep"
+    return " ".join(str(error).split())
+
+
+def parse_distinct(text: str) -> Any:
+    """Return the content of a JSON document without a key that appears twice: which value counts is open.
+
+    Raises
+    ------
+    ValueError
+        As :func:`parse_json` does, and for such a key.
+
+    Examples
+    --------
+    >>> parse_distinct('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+        ...
+    ValueError: a key appears twice
+    """
+    content = parse_json(text)
+    json.loads(text, object_pairs_hook=_distinct)
+    return content
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, or raise ValueError for a key that appears twice."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a key appears twice")
+    return result
 
 
 class JsonTable(FileTable):

@@ -95,20 +95,6 @@ def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]
         level, weight = np.concatenate(carries) if carries else level[:0], 2 * weight
 
 
-def set_sizes(packed: Packed) -> NDArray[np.int64]:
-    """Return the number of members of each set.
-
-    Examples
-    --------
-    >>> set_sizes(np.array([[0b10100000, 1], [0, 255]], dtype=np.uint8)).tolist()
-    [3, 8]
-    """
-    whole = packed.shape[1] % 8 == 0 and packed.flags.c_contiguous
-    words = packed.view(np.uint64) if whole else packed
-    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-    return sizes
-
-
 def as_texts(packed: Packed) -> NDArray[np.str_]:
     """Return the text of each set.
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.bits import compiled, fitting, floyd_members, settle_bits, shortened
+from mechdesign.exact.bits import compiled, fitting, settle_bits, shortened
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 Codes = NDArray[np.int64]
@@ -35,9 +35,6 @@ ONES = np.uint64((1 << 64) - 1)
 
 NANOSECONDS = 50
 """What numpy takes for a word of 64 bits of a given probability, about."""
-
-MEMBER_NANOSECONDS = 10
-"""What it takes for a member of a subset, about."""
 
 
 def below(limit: int, count: int, source: BitSource) -> Codes:
@@ -61,21 +58,6 @@ def below(limit: int, count: int, source: BitSource) -> Codes:
             draws[again] = source.integers(len(again))
             again = again[draws[again] >= end]
     return draws - draws // limit * limit  # quicker than the remainder, which looks at signs
-
-
-def one_below(limit: int, source: BitSource | Again) -> int:
-    """Return one number as :func:`below` draws it.
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> one_below(3, bit_source(1)) == int(below(3, 1, bit_source(1))[0])
-    True
-    """
-    end = TOTAL - TOTAL % limit
-    while (draws := int(source.integers(1)[0])) >= end:
-        pass
-    return draws % limit
 
 
 def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
@@ -184,61 +166,6 @@ class Again:
         return self.source.words(count)
 
 
-def draw_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
-    """Return for each row a uniform subset of this size of all categories but one (Floyd's algorithm).
-
-    Parameters
-    ----------
-    without : (n,) int array
-        The category that each row leaves out.
-    categories, size : int
-
-    Returns
-    -------
-    (n, categories) bool array
-        Membership.
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> draw_subsets(np.array([0, 2]), 3, 2, bit_source(1)).astype(int)
-    array([[0, 1, 1],
-           [1, 1, 0]])
-    """
-    count, others = len(without), categories - 1
-    member = np.zeros((count, categories), dtype=np.bool_)
-    flat, start = member.reshape(-1), np.arange(count, dtype=np.int64) * categories
-    for last in range(others - size, others):
-        draws = below(last + 1, count, source)
-        place = start + draws + (draws >= without)
-        newest = start + last + (last >= without)
-        flat[np.where(flat[place], newest, place)] = True
-    return member
-
-
-def packed_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.uint8]:
-    """Return subsets as :func:`draw_subsets` draws them, as packed bits; category 0 is the highest of byte 0.
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> np.unpackbits(packed_subsets(np.array([0, 2]), 3, 2, bit_source(1)), axis=1)[:, :3]
-    array([[0, 1, 1],
-           [1, 1, 0]], dtype=uint8)
-    """
-    count, others = len(without), categories - 1
-    loop = compiled(floyd_members, MEMBER_NANOSECONDS * count * size)
-    if loop is None:
-        return np.packbits(draw_subsets(without, categories, size, source), axis=1)
-    draws = source.integers(count * size)
-    limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
-    bits = np.zeros((count, (categories + 7) // 8), dtype=np.uint8)
-    if not loop(bits.reshape(-1), bits.shape[1], without, draws, limits, TOTAL - TOTAL % limits):
-        again = Again(draws, source)
-        return np.packbits(draw_subsets(without, categories, size, again), axis=1)
-    return bits
-
-
 HEAD = 16
 TAIL = BITS - HEAD
 
@@ -269,30 +196,6 @@ def tails_below(weights: Any, count: int, source: BitSource) -> NDArray[np.bool_
         Out of 2**62.
     """
     result: NDArray[np.bool_] = (source.integers(count) >> HEAD) < (weights & ((1 << TAIL) - 1))
-    return result
-
-
-def below_weight(weight: int, count: int, source: BitSource) -> NDArray[np.bool_]:
-    """Return independent decisions, each True with probability weight / 2**62 exactly.
-
-    Parameters
-    ----------
-    weight : int
-        From 0 to 2**62.
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> round(float(below_weight(1 << 60, 100_000, bit_source(1)).mean()), 2)
-    0.25
-    """
-    if count < FEW:
-        return np.less(source.integers(count), weight)
-    draws = heads(count, source)
-    result: NDArray[np.bool_] = draws < weight >> TAIL
-    undecided = np.flatnonzero(draws == weight >> TAIL)
-    if len(undecided):
-        result[undecided] = tails_below(weight, len(undecided), source)
     return result
 
 

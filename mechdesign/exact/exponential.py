@@ -7,11 +7,12 @@ value lies strictly between the two decimals next to the result.
 from __future__ import annotations
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import decimal_context
 from mechdesign.core.validation import as_written, float_up as float_up, privacy_epsilon
 from mechdesign.exact.numbers import plain_int, rational, text_of
 
@@ -23,10 +24,6 @@ TINY = Fraction(1, 10**47)
 
 LARGEST = 1000
 """Larger exponents are replaced by this one, which is still a lower bound; 62-bit weights cannot tell."""
-
-
-def _context(rounding: str | None = None) -> Context:
-    return Context(prec=DIGITS, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exp_lower(exponent: Fraction | float) -> Fraction:
@@ -67,7 +64,7 @@ def _exp_lower(numerator: int, denominator: int) -> Fraction:
         return Fraction(1)
     if numerator > LARGEST * denominator:
         numerator, denominator = LARGEST, 1
-    context = _context(ROUND_FLOOR)
+    context = decimal_context(DIGITS, ROUND_FLOOR)
     below = context.divide(Decimal(numerator), Decimal(denominator))
     return max(Fraction(1), Fraction(context.next_minus(context.exp(below))))
 
@@ -91,7 +88,7 @@ def _exp_upper(numerator: int, denominator: int) -> Fraction:
         )
     if numerator == 0:
         return Fraction(1)
-    context = _context(ROUND_CEILING)
+    context = decimal_context(DIGITS, ROUND_CEILING)
     above = context.divide(Decimal(numerator), Decimal(denominator))
     return Fraction(context.next_plus(context.exp(above)))
 
@@ -109,7 +106,7 @@ def log_ratio(numerator: int, denominator: int) -> Decimal:
         return Decimal("inf") if top > 0 else Decimal(0)
     if top == bottom:
         return Decimal(0)
-    context = _context(ROUND_CEILING)
+    context = decimal_context(DIGITS, ROUND_CEILING)
     ratio = context.divide(Decimal(top), Decimal(bottom))
     return context.next_plus(context.ln(ratio))
 
@@ -140,27 +137,6 @@ def true_bound(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fracti
     if proven:
         return min(bound, promise)
     return bound if bound > promise else promise * (1 + TINY) + TINY
-
-
-def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
-    """Return rational bounds of ln(ratio) for a ratio >= 1, closer than 48 digits; both 0 for ratio 1.
-
-    Examples
-    --------
-    >>> low, high = log_bounds(Fraction(3))
-    >>> low < high, float(low), 0 < high - low < Fraction(1, 10**48)
-    (True, 1.0986122886681098, True)
-    """
-    exact = rational("ratio", ratio)
-    if exact < 1:
-        raise ParameterError("ratio", f"{text_of(ratio)} is below 1", "give the larger probability first")
-    if exact == 1:
-        return Fraction(0), Fraction(0)
-    down, up = _context(ROUND_FLOOR), _context(ROUND_CEILING)
-    top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
-    low = down.next_minus(down.ln(down.divide(top, bottom)))
-    high = up.next_plus(up.ln(up.divide(top, bottom)))
-    return max(Fraction(0), Fraction(low)), Fraction(high)
 
 
 def float_down(value: Fraction) -> float:

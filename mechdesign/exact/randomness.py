@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any, Protocol, TypeAlias
@@ -31,8 +31,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.exact.numbers import plain, plain_int, rational, text_of, wholes
 
 SMALL = 512
@@ -175,50 +174,6 @@ class NumpySource:
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of 64 independent random bits."""
         return self.generator.integers(0, (1 << 64) - 1, size=count, dtype=np.uint64, endpoint=True)
-
-
-class ByteSource:
-    """A stream of random bytes, read as every client reads it: this is the specification, byte for byte.
-
-    A word is 8 bytes, the first one the lowest ("little endian"). A uniform integer below 2**62 is a word
-    without its two lowest bits: ``word >> 2``. Nothing else is ever read from the stream; what is drawn
-    from words and integers is stated in ``docs/reference/mechanism_file.md``.
-
-    Parameters
-    ----------
-    take : callable
-        ``take(count)`` returns the next ``count`` bytes.
-
-    Raises
-    ------
-    DataError
-        When the stream returns another number of bytes.
-
-    Examples
-    --------
-    >>> import io
-    >>> source = ByteSource(io.BytesIO(bytes(range(16))).read)
-    >>> [hex(int(number)) for number in source.words(1)], [hex(int(number)) for number in source.integers(1)]
-    (['0x706050403020100'], ['0x3c3834302c28242'])
-    """
-
-    def __init__(self, take: Callable[[int], bytes]) -> None:
-        self.take = take
-
-    def integers(self, count: int) -> NDArray[np.int64]:
-        """Return ``count`` independent uniform integers in [0, 2**62)."""
-        return (self.words(count) >> np.uint64(64 - BITS)).view(np.int64)
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` words of 64 independent random bits."""
-        taken = self.take(8 * count)
-        if len(taken) != 8 * count:
-            raise DataError(
-                "source",
-                f"returned {counted(len(taken), 'byte')}, not {8 * count}",
-                "give a stream without an end",
-            )
-        return np.frombuffer(taken, dtype="<u8").astype(np.uint64)
 
 
 def bit_source(rng: Rng = None) -> BitSource:

@@ -11,14 +11,19 @@ What the first integer of a step is compared with: the ends of its reports.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice, product
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.client import DIGITS, Recipe, Steps
 from mechdesign.collect.codec import AskedChoice, AskedNumber
-from mechdesign.exact.randomness import TOTAL, ByteSource
+from mechdesign.core.errors import DataError
+from mechdesign.core.text import counted
+from mechdesign.exact.randomness import BITS, TOTAL
 
 MOST_BOUNDS = 4096
 """Bounds of a step that are visited; of more, evenly many of all."""
@@ -26,6 +31,50 @@ MOST_BOUNDS = 4096
 
 SOME = 24
 """Ends of a long table that are visited: the first, the last, and evenly many of all between them."""
+
+
+class ByteSource:
+    """A stream of random bytes, read as every client reads it: this is the specification, byte for byte.
+
+    A word is 8 bytes, the first one the lowest ("little endian"). A uniform integer below 2**62 is a word
+    without its two lowest bits: ``word >> 2``. Nothing else is ever read from the stream; what is drawn
+    from words and integers is stated in ``docs/reference/mechanism_file.md``.
+
+    Parameters
+    ----------
+    take : callable
+        ``take(count)`` returns the next ``count`` bytes.
+
+    Raises
+    ------
+    DataError
+        When the stream returns another number of bytes.
+
+    Examples
+    --------
+    >>> import io
+    >>> source = ByteSource(io.BytesIO(bytes(range(16))).read)
+    >>> [hex(int(number)) for number in source.words(1)], [hex(int(number)) for number in source.integers(1)]
+    (['0x706050403020100'], ['0x3c3834302c28242'])
+    """
+
+    def __init__(self, take: Callable[[int], bytes]) -> None:
+        self.take = take
+
+    def integers(self, count: int) -> NDArray[np.int64]:
+        """Return ``count`` independent uniform integers in [0, 2**62)."""
+        return (self.words(count) >> np.uint64(64 - BITS)).view(np.int64)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` words of 64 independent random bits."""
+        taken = self.take(8 * count)
+        if len(taken) != 8 * count:
+            raise DataError(
+                "source",
+                f"returned {counted(len(taken), 'byte')}, not {8 * count}",
+                "give a stream without an end",
+            )
+        return np.frombuffer(taken, dtype="<u8").astype(np.uint64)
 
 
 def ends_of(compared: Sequence[int]) -> Iterator[int]:

@@ -6,7 +6,7 @@ from a client, which has one way to write a report, so that equal ones are count
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from mechdesign.collect.about import other_owner
 from mechdesign.collect.collecting import Settings
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError, MethodError
-from mechdesign.core.tables import MemoryTable
+from mechdesign.core.tables import ROWS, Block
 from mechdesign.core.text import counted
 from mechdesign.data.intake import MESSAGE_FORMAT, plain_column
 from mechdesign.exact.numbers import text_of
@@ -28,6 +28,37 @@ if TYPE_CHECKING:
 VERSION = 1
 
 Rows = list[dict[str, Any]]
+
+
+class MemoryTable:
+    """A source made of arrays.
+
+    Examples
+    --------
+    >>> table = MemoryTable({"age": np.array([31, 47])})
+    >>> table.columns, [len(block["age"]) for block in table.blocks(["age"])], table.row(1)
+    (('age',), [2], 2)
+    """
+
+    def __init__(self, table: Block, name: str = "table") -> None:
+        self.table, self.name = dict(table), name
+        self._start = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all its columns."""
+        return tuple(self.table)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
+        """Yield the rows of these columns, ``ROWS`` at a time."""
+        size = len(next(iter(self.table.values()), ()))
+        for start in range(0, size, ROWS):
+            self._start = start
+            yield {name: self.table[name][start : start + ROWS] for name in columns}
+
+    def row(self, number: int) -> int:
+        """Return the row, counted from 1, of a row of the latest block, counted from 0."""
+        return self._start + number + 1
 
 
 class MessageReader:

@@ -13,8 +13,8 @@ from typing import Any
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
-from mechdesign.core.documents import parse_distinct
 from mechdesign.core.errors import DataError, MethodError
+from mechdesign.data.json_lines import parse_distinct
 from mechdesign.export.clients import (
     ExportSettings,
     filled,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -26,11 +26,11 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
 from mechdesign.core.text import (
+    DECIMALS,
     LONGEST,
     SHORT,
     TextInNotebooks,
-    bound_text,
-    exact_or_rounded,
+    decimal_context,
     quotient,
     quotient_text,
     rounded_text,
@@ -49,6 +49,35 @@ MOST_DIGITS = 1600
 
 MOST_BITS = 1 << 16
 """Of powers that are multiplied out."""
+
+
+def exact_or_rounded(value: Fraction, up: bool) -> str:
+    """Return an exact number as integers where it can be written, else 50 digits of it, rounded up or down.
+
+    Examples
+    --------
+    >>> exact_or_rounded(Fraction(7, 3), True), exact_or_rounded(1 / Fraction(10) ** 5000, True)[-5:]
+    ('7/3', '-5000')
+    """
+    text = quotient_text(value)
+    return f"{quotient(value, 50, ROUND_CEILING if up else ROUND_FLOOR):e}" if text is None else text
+
+
+def bound_text(value: Fraction, up: bool) -> str:
+    """Return a bound >= 0 with twenty decimals, or as many digits where it is small, rounded up or down.
+
+    Examples
+    --------
+    >>> bound_text(Fraction(2, 3), False), bound_text(Fraction(2, 3) / 10**400, True)
+    ('0.66666666666666666666', '6.6666666666666666667e-401')
+    """
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    rough = quotient(value, 5, rounding)
+    if not rough or rough.adjusted() > -DECIMALS // 2:
+        near = quotient(value, max(1, rough.adjusted() + DECIMALS + 5), rounding)
+        step = Decimal(1).scaleb(-DECIMALS)
+        return f"{near.quantize(step, context=decimal_context(near.adjusted() + DECIMALS + 50, rounding)):f}"
+    return f"{quotient(value, DECIMALS, rounding):e}"
 
 
 def log_interval(ratio: Fraction, digits: int = DIGITS) -> Interval:
@@ -71,7 +100,7 @@ def log_interval(ratio: Fraction, digits: int = DIGITS) -> Interval:
         low = quotient(excess - excess * excess / 2, digits + 5, ROUND_FLOOR)
         return Fraction(low), Fraction(quotient(excess, digits + 5, ROUND_CEILING))
     precision = digits + zeros + 10
-    context = Context(prec=precision, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    context = decimal_context(precision)
     low = context.next_minus(context.ln(quotient(ratio, precision, ROUND_FLOOR)))
     high = context.next_plus(context.ln(quotient(ratio, precision, ROUND_CEILING)))
     return max(Fraction(0), Fraction(low)), Fraction(high)
@@ -81,7 +110,7 @@ def power_below(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
     """Return a lower bound of e^-exponent; 0 where it is below ``least``, the least that counts."""
     if _is_beyond(exponent, least):
         return Fraction(0)
-    context = Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    context = decimal_context(digits + 20)
     return Fraction(context.next_minus(context.exp(quotient(-exponent, digits + 20, ROUND_FLOOR))))
 
 
@@ -95,7 +124,7 @@ def power_above(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
     """
     if _is_beyond(exponent, least):
         return least
-    context = Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    context = decimal_context(digits + 20)
     above = context.next_plus(context.exp(quotient(-exponent, digits + 20, ROUND_CEILING)))
     return min(Fraction(1), Fraction(above))
 
@@ -225,7 +254,7 @@ def exponential_text(epsilon: Fraction) -> str | None:
     """
     if epsilon >= 10**9:
         return None
-    context, short = (Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN) for digits in (40, 10))
+    context, short = (decimal_context(digits) for digits in (40, 10))
     near = short.plus(context.exp(quotient(epsilon, 40, ROUND_FLOOR)))
     return f"{short.normalize(near):e}"
 

@@ -24,6 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -31,11 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import TextInNotebooks, counted
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.text import TextInNotebooks, counted, decimal_context
 from mechdesign.core.validation import double_epsilon, in_range, privacy_delta
-from mechdesign.exact.exponential import float_down, log_bounds
-from mechdesign.exact.numbers import rational, wholes
+from mechdesign.exact.exponential import DIGITS as LOG_DIGITS, float_down
+from mechdesign.exact.numbers import rational, text_of, wholes
 
 Outcomes = NDArray[np.int64]
 
@@ -47,6 +48,27 @@ LARGEST = 700.0
 
 MOST_DISTINCT = 10_000
 """Outcomes with more different values are attacked by half lines of each column alone."""
+
+
+def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rational bounds of ln(ratio) for a ratio >= 1, closer than 48 digits; both 0 for ratio 1.
+
+    Examples
+    --------
+    >>> low, high = log_bounds(Fraction(3))
+    >>> low < high, float(low), 0 < high - low < Fraction(1, 10**48)
+    (True, 1.0986122886681098, True)
+    """
+    exact = rational("ratio", ratio)
+    if exact < 1:
+        raise ParameterError("ratio", f"{text_of(ratio)} is below 1", "give the larger probability first")
+    if exact == 1:
+        return Fraction(0), Fraction(0)
+    down, up = decimal_context(LOG_DIGITS, ROUND_FLOOR), decimal_context(LOG_DIGITS, ROUND_CEILING)
+    top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
+    low = down.next_minus(down.ln(down.divide(top, bottom)))
+    high = up.next_plus(up.ln(up.divide(top, bottom)))
+    return max(Fraction(0), Fraction(low)), Fraction(high)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ import numpy as np
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, named_option, option, suggestion
 from mechdesign.core.text import counted, listed
-from mechdesign.core.validation import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
+from mechdesign.core.validation import MISSING, PLAIN_REMEDY, epsilon_number, numeral
 from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel
@@ -47,6 +49,30 @@ CORNERS = frozenset(("answer", "answers", "category", "id", "index", "input", "n
 """Headers of a first column that may hold names even where these are numbers."""
 
 LETTERS = "begin names with a letter, such as 'answer 1'"
+
+
+MISREAD = re.compile(r"[oli][.,][0-9]", re.IGNORECASE)
+"""A letter instead of a digit, as scanners write it."""
+
+NUMBERED = re.compile(r"[0-9]*[.,][0-9]|[=:<>~\u2248\u2264\u2265]\s*[+-]?[0-9]|[0-9]\s*[%\u2030]", re.ASCII)
+"""A number that is stated within a text: ``p=0.9``, ``about 0.9``, ``top 10%``."""
+
+
+def is_plain_name(cell: str) -> bool:
+    """Whether a cell of a table can only be a name: it begins with a letter and does not state a number.
+
+    Examples
+    --------
+    >>> [is_plain_name(cell) for cell in ("says yes", "90%", "9,000", "nan", "1/0", "$5", "", "infected")]
+    [True, False, False, False, False, False, False, True]
+    >>> [is_plain_name(cell) for cell in ("age 18-24", "p=0.9", "about .9", "top 10%", "Q1")]
+    [True, False, False, False, True]
+    """
+    text = unicodedata.normalize("NFKC", cell).strip().replace("\u2212", "-")
+    if MISSING.match(text) or MISREAD.match(text) or NUMBERED.search(text) or text.startswith("#"):
+        return False
+    first = next((letter for letter in text if unicodedata.category(letter)[0] in "LMN"), "")
+    return bool(first) and unicodedata.category(first)[0] != "N"
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Header:
 
     Examples
     --------
-    >>> from mechdesign.core.tables import MemoryTable
+    >>> from mechdesign.export.messages import MemoryTable
     >>> header = Header(MemoryTable({"age": [31]}))
     >>> list(header.blocks(["age"])), header.request
     ([], ['age'])

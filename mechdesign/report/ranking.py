@@ -22,7 +22,7 @@ from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted, html_table, json_object, listed, table
-from mechdesign.core.validation import integer, positive_epsilon
+from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.families.mean import (
     AttributeSampling,
     DiscretePiecewise,
@@ -56,6 +56,14 @@ KINDS: dict[str, type[MeanMechanism]] = {
 """What is ranked besides the solved channel; the earlier one is preferred where errors are equal."""
 
 EXACT = (CHANNEL, "discrete-piecewise", "duchi")
+
+
+def positive_epsilon(value: Any) -> float:
+    """Return epsilon > 0 and finite: at 0 there is nothing to choose among."""
+    result = privacy_epsilon(value)
+    if result == 0.0:
+        raise ParameterError("epsilon", "a report contains no information at 0", "set epsilon > 0")
+    return result
 
 
 @dataclass(frozen=True)

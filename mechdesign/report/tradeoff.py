@@ -10,8 +10,7 @@ from typing import Any
 
 from mechdesign.collect import CollectingMechanism
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted

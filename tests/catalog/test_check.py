@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep, sweep_points
 from mechdesign.catalog.model import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.values import changed
 from mechdesign.papers.claims import Claim, check_model
 from mechdesign.papers.shown.checks import brief, claims_table, methods_table, overview, summary

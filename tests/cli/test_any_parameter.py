@@ -16,8 +16,7 @@ from mechdesign.catalog import load_model, models
 from mechdesign.catalog.load import models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import parameters_of, problem_from
+from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.families import problem_classes
 
 SCALARS: list[Any] = [

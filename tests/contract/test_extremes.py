@@ -11,7 +11,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.certificate import OPTIMALITY
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.parameters import problem_from
+from mechdesign.core.fields import problem_from
 from mechdesign.families import problem_class, problem_classes
 
 NUMBERS = (1e-9, 200.0, 2000.0)

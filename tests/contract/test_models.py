@@ -19,7 +19,7 @@ from mechdesign.catalog import SweepRow, load_model, models, sweep_points
 from mechdesign.catalog.curves import CurvePoints
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.core.errors import MechDesignError, MethodError
-from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
+from mechdesign.core.fields import parameters_of, problem_from, replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import simulate
 from mechdesign.core.text import encode

@@ -6,8 +6,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import problem_from
+from mechdesign.core.fields import fields_of, problem_from
 from mechdesign.exact.numbers import rounding_allowance
 from mechdesign.families import problem_classes
 

@@ -14,9 +14,10 @@ from scipy import stats
 from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.client import EXACT
 from mechdesign.core.errors import DataError, MethodError
-from mechdesign.exact.randomness import TOTAL, ByteSource
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.clients import plain_json, sheet
+from mechdesign.export.known_answers import ByteSource
 from tests.meta.test_shown import MECHANISMS
 from tests.support.clients import CLIENTS, NAMES, known
 

@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.collecting import operation_of
-from mechdesign.collect.kernel import PrivacyTarget
+from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.collect.reader import missing_rule, rule_for
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError

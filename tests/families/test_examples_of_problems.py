@@ -10,8 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import problem_from, toml_text
+from mechdesign.core.fields import fields_of, problem_from, toml_text
 from mechdesign.families import problem_classes
 
 

@@ -13,10 +13,10 @@ from mechdesign.audit.channel import KaryWeights
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import load_mechanism
 from mechdesign.collect.codec import Labels
-from mechdesign.collect.noise import DUCHI, LAPLACE
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.contract.menu import ContractMenu, Terms
+from mechdesign.families.contract.noise import DUCHI, LAPLACE
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,

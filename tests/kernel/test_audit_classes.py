@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.classes import ReportClass, audit_classes
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
 
 EIGHTH = TOTAL // 8
 

@@ -13,7 +13,7 @@ import pytest
 from mechdesign.audit import audit_channel
 from mechdesign.audit.metric import Triples, _distinct, needed_pairs, ranked, rate
 from mechdesign.collect import PrivacyTarget, make_private
-from mechdesign.collect.kernel import to_integers
+from mechdesign.collect.finite import to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL

@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit import audit_channel
-from mechdesign.audit.classes import ReportClass, audit_classes, audit_density, composed, weakest
+from mechdesign.audit.classes import audit_density, composed, weakest
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError
@@ -22,6 +22,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.survey import Question, Survey

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import default_of, described_parameters, json_schema
 from mechdesign.core.problem import Problem
 from mechdesign.families import problem_classes
+from mechdesign.report.tables import default_of, described_parameters, json_schema
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))

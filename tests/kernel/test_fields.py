@@ -23,20 +23,17 @@ from mechdesign.core.fields import (
     fields_of,
     flag,
     frozen_problem,
+    parameters_of,
+    problem_from,
     real,
     related,
+    replace_parameters,
     values_of,
     whole,
 )
-from mechdesign.core.parameters import (
-    described_parameters,
-    json_schema,
-    parameters_of,
-    problem_from,
-    replace_parameters,
-)
 from mechdesign.core.problem import Problem
 from mechdesign.core.validation import finite_array
+from mechdesign.report.tables import described_parameters, json_schema
 
 
 class Judged(Problem):

@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse
-from mechdesign.collect.kernel import PrivacyTarget
+from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.errors import EstimationError
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from tests.support.statistics import surveys

@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.collect.base import CollectingMechanism, mechanism_types
-from mechdesign.collect.kernel import PrivacyTarget
+from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.intake import Intake
 from mechdesign.families.marginals import MarginalRelease

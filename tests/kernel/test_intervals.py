@@ -12,16 +12,14 @@ from scipy import integrate, stats
 
 from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.intervals import (
-    BinomialLimits,
     NormalLimits,
-    binomial_limits,
     bisected,
     law_of_average,
     score_distances,
     tail_chance,
     tail_of,
 )
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -32,6 +30,7 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.families.mean.means import BinomialLimits, binomial_limits
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])

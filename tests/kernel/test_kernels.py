@@ -10,7 +10,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
 from mechdesign.exact.bits import compiled, loops, settle_bits
-from mechdesign.exact.draws import bernoulli_words, packed_subsets
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -19,6 +19,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.oracles.blocks import dense_subsets, share_of
+from mechdesign.families.marginals.sets.shapes import packed_subsets
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 

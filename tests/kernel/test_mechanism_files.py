@@ -12,7 +12,7 @@ import pytest
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.collect.base import digest
-from mechdesign.collect.kernel import PrivacyTarget
+from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError
 from mechdesign.exact.randomness import TOTAL
 from tests.support.mechanism_files import opened

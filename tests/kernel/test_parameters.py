@@ -11,11 +11,11 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError, UnknownNameError
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import json_schema, parameters_of, problem_from, replace_parameters
+from mechdesign.core.fields import fields_of, parameters_of, problem_from, replace_parameters
 from mechdesign.core.text import encode
 from mechdesign.families import problem_class, problem_classes
 from mechdesign.families.response import RandomizedResponse
+from mechdesign.report.tables import json_schema
 from tests.support.instances import random_instance
 
 

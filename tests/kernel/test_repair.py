@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, PrivacyTarget, make_private
-from mechdesign.collect.kernel import cleaned, constant_rows, least_mixing, to_integers
+from mechdesign.collect.finite import cleaned, constant_rows, least_mixing, to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.response.parameters import distance_matrix

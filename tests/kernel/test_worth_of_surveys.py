@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.families.mean.optimal_channel import variance_slope
 from mechdesign.families.workload.prefix import best_prefix_channel, error_slope

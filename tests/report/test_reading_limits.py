@@ -17,9 +17,10 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
-from mechdesign.core.documents import json_problem, parse_json
+from mechdesign.core.documents import parse_json
 from mechdesign.data import data_set, outputs as formats
 from mechdesign.data.data_set import open_table
+from mechdesign.data.json_lines import json_problem
 from mechdesign.data.outputs import FORMATS
 from tests.meta.test_shown import MECHANISMS
 

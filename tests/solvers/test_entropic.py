@@ -7,8 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import EffectTransform, contrasts
-from mechdesign.solvers.least_squares import entropic_least_squares
+from mechdesign.solvers.least_squares import EffectTransform, contrasts, entropic_least_squares
 
 
 def program(sizes, rows, seed=0):

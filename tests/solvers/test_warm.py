@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.sensitivity import current_starts, kept_starts
 from mechdesign.families.mean import MeanChannel
 from mechdesign.solvers import highs

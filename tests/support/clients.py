@@ -11,8 +11,8 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse
+from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.collect.kary import KaryChannel
-from mechdesign.collect.kernel import PrivacyTarget
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors

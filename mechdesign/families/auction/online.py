@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import CollectingMechanism, Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_type
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.noise import randomizer
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError, suggestion
+from mechdesign.core.errors import DataError, MethodError, ParameterError, suggestion
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.core.values import Forecast
@@ -78,6 +77,9 @@ def bids_digest(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[i
 
 POLICIES = ("online", "static", "forced")
 """With backlogs; without; and without, but who would idle for 1/participation slots wins whatever it asks."""
+
+NOISES = ("laplace", "duchi", "piecewise")
+"""Types of the mechanisms that a winner may report a task with."""
 
 
 class OnlineAuction(Mechanism):
@@ -314,7 +316,12 @@ class OnlineAuction(Mechanism):
         >>> abs(estimate.value - 0.5) < 1.5
         True
         """
-        return randomizer(noise, self.epsilon, low, high)
+        build: Callable[..., CollectingMechanism[Any]] | None = mechanism_type(noise)  # type: ignore[assignment]
+        if noise not in NOISES or build is None:
+            raise MethodError(
+                f"noise '{noise}'", "is a table of variances without a client", "randomize with your own"
+            )
+        return build(self.epsilon, low, high)
 
     def operations(self) -> tuple[Operation, ...]:
         return auction_operations(self)

@@ -31,7 +31,6 @@ from mechdesign.collect.collecting import (
     report_column,
     require_columns,
 )
-from mechdesign.collect.noise import LAPLACE
 from mechdesign.core.errors import (
     DataError,
     MethodError,
@@ -46,6 +45,7 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.season import Bid, Member, Season
+from mechdesign.families.contract.noise import LAPLACE
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.files import one_at_a_time
 

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.core.fields import Kept, amount, checked, choice, frozen_problem, real, related
-from mechdesign.core.parameters import Generators
+from mechdesign.core.fields import Generators, Kept, amount, checked, choice, frozen_problem, real, related
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE, UNIT_VARIANCE, NumberNoise
+from mechdesign.families.contract.noise import LAPLACE, UNIT_VARIANCE, NumberNoise
 from mechdesign.families.contract.population import Population
 from mechdesign.solvers.least_squares import increasing_blocks
 

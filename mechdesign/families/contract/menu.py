@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.client import rng_alone
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.noise import NumberNoise, noise_of, randomizer
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of
@@ -35,6 +34,7 @@ from mechdesign.families.contract.menu_tables import (
     menu_operations,
     report_operations,
 )
+from mechdesign.families.contract.noise import NumberNoise, noise_of, randomizer
 from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]

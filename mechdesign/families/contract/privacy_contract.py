@@ -15,8 +15,17 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import Kept, amount, checked, choice, frozen_problem, real, related, whole
-from mechdesign.core.parameters import Generators
+from mechdesign.core.fields import (
+    Generators,
+    Kept,
+    amount,
+    checked,
+    choice,
+    frozen_problem,
+    real,
+    related,
+    whole,
+)
 from mechdesign.core.problem import Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import Vector

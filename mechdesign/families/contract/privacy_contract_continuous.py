@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import amount, checked, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Sense, Variables
@@ -41,6 +40,7 @@ from mechdesign.families.contract.allocation import (
 )
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, MenuProblem
+from mechdesign.families.contract.noise import LAPLACE
 from mechdesign.families.contract.payments import Rules, post, post_within_budget
 from mechdesign.families.contract.population import (
     Density,

@@ -19,7 +19,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE, NumberNoise
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.sensitivity import Binding
 from mechdesign.families.contract.allocation import (
@@ -38,6 +37,7 @@ from mechdesign.families.contract.allocation import (
     reduced_rows,
     weak_duality,
 )
+from mechdesign.families.contract.noise import LAPLACE, NumberNoise
 from mechdesign.families.contract.payments import Posted, Rules, post, post_enough, post_within_budget
 from mechdesign.families.contract.population import Population
 from mechdesign.families.contract.privacy_contract import PrivacyContract

@@ -19,8 +19,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.fields import checked, choice, frozen_problem, related
-from mechdesign.core.parameters import call_named
+from mechdesign.core.fields import call_named, checked, choice, frozen_problem, related
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import CrossTable
-from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import Limits, tail_of
+from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer, one_of
-from mechdesign.data.frames import Columns, tidy_columns
+from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.families.joint.likelihood import (
     EffectMoments,
     Likelihood,

@@ -35,10 +35,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import EffectTransform, contrasts
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.joint.one_hot import keys
-from mechdesign.solvers.least_squares import nonnegative_quadratic
+from mechdesign.solvers.least_squares import EffectTransform, contrasts, nonnegative_quadratic
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.uint8]

@@ -34,14 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.estimate import CountedTable, CrossTable, FrequencyEstimate
-from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import AverageLimits, cumulants, implausible
 from mechdesign.collect.oracle import Moments, Oracle
+from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer
-from mechdesign.data.frames import Columns, tidy_columns
+from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
+from mechdesign.families.marginals.sets.estimates import CountedTable
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 

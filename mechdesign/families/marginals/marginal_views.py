@@ -19,8 +19,7 @@ from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
-from mechdesign.core.parameters import toml_text
+from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, toml_text, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import abridged, counted

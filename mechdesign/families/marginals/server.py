@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
+from mechdesign.collect.attributes import MARGINAL, encoded, people, with_reports
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -32,18 +32,19 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.collector import Aggregator
-from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import report_rule
-from mechdesign.collect.server import CellCounts, Server
+from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError, named_option
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.data.frames import FrameTable
+from mechdesign.data.frames import AskedTables, FrameTable
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal
+from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.families.marginals.views import MOST_CELLS
 from mechdesign.show.figure import Figure

@@ -7,7 +7,8 @@ and maps values to [0, 1]. ``attribute_operations`` are ``randomize`` and ``esti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -35,15 +36,16 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.score import FEWEST, MAY_MISS, ColumnLimits
+from mechdesign.collect.intervals import Limits
+from mechdesign.collect.mean_limits import FEWEST, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError
-from mechdesign.core.tables import Block, Source, Values, length, regrouped
+from mechdesign.core.tables import Block, Source, Values, length
 from mechdesign.core.text import counted, outside_text
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
+from mechdesign.families.mean.means import MAY_MISS, BinomialLimits
 
 if TYPE_CHECKING:
     from mechdesign.families.mean.attributes import AttributeSampling
@@ -52,6 +54,46 @@ ATTRIBUTE, REPORT = "attribute", "report"
 
 LARGEST = 1 << 53
 """No number of an attribute is larger, and doubles hold all integers up to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnLimits(Limits):
+    """The limits of many columns, each in its own units; where nothing is known, those of the whole range.
+
+    Parameters
+    ----------
+    limits : ScoreLimits or BinomialLimits
+    factor : (m,) array
+        The units of the columns in those of ``limits``.
+    unknown : (m,) bool array
+    half : (m,) array
+        Half the widths of the ranges.
+    """
+
+    limits: ScoreLimits | BinomialLimits
+    factor: Array
+    unknown: NDArray[np.bool_]
+    half: Array
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates."""
+        down, up = (self._known(distance) for distance in self.limits.distances(tail))
+        return down, up
+
+    def standard_error(self) -> Array:
+        """Return the standard errors; half the range, the largest error possible, where nothing is known."""
+        return self._known(self.limits.standard_error())
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.divide(difference, self.factor, out=np.zeros_like(self.half), where=~self.unknown)
+        known = self.limits.reach(distance, tail)
+        reached: NDArray[np.bool_] = np.where(self.unknown, np.abs(difference) <= self.half, known)
+        return reached
+
+    def _known(self, distance: Array) -> Array:
+        known: Array = np.where(self.unknown, self.half, distance * self.factor)
+        return known
 
 
 class NumberColumns(Codec):
@@ -403,3 +445,29 @@ def draw_attributes(users: int, attributes: int, per_user: int, source: BitSourc
         taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
         chosen[:, place] = np.where(taken, last, candidate)
     return chosen
+
+
+def regrouped(blocks: Iterable[Block], multiple: int) -> Iterator[Block]:
+    """Yield the same rows in blocks of a multiple of this many; a remainder at the end comes last.
+
+    Examples
+    --------
+    >>> parts = [{"x": np.arange(5)}, {"x": np.arange(5, 7)}]
+    >>> [block["x"].tolist() for block in regrouped(parts, 3)]
+    [[0, 1, 2], [3, 4, 5], [6]]
+    """
+    if multiple == 1:
+        yield from blocks
+        return
+    rest: dict[str, NDArray[Any]] = {}
+    for block in blocks:
+        joined = {
+            name: np.concatenate([rest[name], values]) if rest else np.asarray(values)
+            for name, values in block.items()
+        }
+        full = length(joined) // multiple * multiple
+        if full:
+            yield {name: values[:full] for name, values in joined.items()}
+        rest = {name: values[full:] for name, values in joined.items()}
+    if length(rest):
+        yield rest

@@ -29,9 +29,7 @@ from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
-from mechdesign.collect.finite import CHUNK
-from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.score import ReportSums, ScoreLimits
+from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -56,7 +54,7 @@ from mechdesign.families.mean.attribute_tables import (
     draw_attributes,
 )
 from mechdesign.families.mean.bits import Duchi
-from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.means import CHUNK, BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import Moments
 
 MAX_ATTRIBUTES = 1_000_000

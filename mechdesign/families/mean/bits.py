@@ -38,9 +38,8 @@ from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Randomizer
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.kernel import PrivacyTarget, make_private
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
+from mechdesign.collect.finite import PrivacyTarget, make_private
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import (
@@ -56,7 +55,7 @@ from mechdesign.exact.bits import below_heads, compiled
 from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
 NANOSECONDS, PIECE = 3, 1 << 14

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
-from mechdesign.collect.codec import Array
-from mechdesign.collect.score import Curves, centred_grid
+from mechdesign.collect.mean_limits import PLACES, Array, Curves
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
@@ -33,6 +32,12 @@ from mechdesign.families.mean.tally import FloatTally
 
 LARGEST_NOISE = BITS * math.log(2.0)
 """The largest noise that can be drawn, in units of the scale: -ln(2**-62)."""
+
+
+def centred_grid(half: float) -> Array:
+    """Return places from -half to half, for moments that are polynomials."""
+    places: Array = np.linspace(-half, half, PLACES)
+    return places
 
 
 class Laplace(FormulaMechanism):

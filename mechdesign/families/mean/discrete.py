@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Array
-from mechdesign.collect.finite import FiniteChannel
-from mechdesign.collect.kernel import PrivacyTarget
+from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import as_written, integer, privacy_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written

@@ -32,10 +32,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.finite import FiniteChannel
-from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.kernel import PrivacyTarget
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
+from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted
@@ -44,7 +42,7 @@ from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
-from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
 if TYPE_CHECKING:

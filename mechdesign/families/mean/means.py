@@ -2,6 +2,11 @@
 
 A report has a centred score r with E[slope r + offset | x] = x. The server keeps exact sums of r and
 r^2 over all reports, so that merging in any order gives the same estimate to the last bit.
+
+Reports of two values are coins, with exact limits (Clopper and Pearson 1934). A count of n independent
+reports whose chances average p is binomial if the chances are equal, and otherwise at least as concentrated:
+the chance of a count at or beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956,
+theorem 4). So the limits are valid, at every n, whatever the users' values.
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -21,10 +27,9 @@ from mechdesign.collect.client import rng_alone
 from mechdesign.collect.codec import Array, Domain, Numbers
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
-from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
+from mechdesign.collect.intervals import AverageLaw, Limits, law_of_average
+from mechdesign.collect.mean_limits import FEWEST, Curves, ReportSums, ScoreLimits
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -33,6 +38,78 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
+
+
+@dataclass(frozen=True)
+class BinomialLimits(Limits):
+    """Exact limits for a count, mapped to the estimate's units.
+
+    Parameters
+    ----------
+    count, trials : int or array
+    factor : float or array
+        Units of the estimate for a probability of 1; positive.
+    least, most : float
+        What the chance is known to be between; the limits do not use it, the standard error does.
+    """
+
+    count: Any
+    trials: Any
+    factor: Any
+    least: float = 0.0
+    most: float = 1.0
+
+    def standard_error(self) -> Array:
+        """Return that of a binomial share, moved to what is possible and 1/(n + 1) away from 0 and 1."""
+        edge = 1.0 / (np.asarray(self.trials) + 1.0)
+        share = np.asarray(self.count) / self.trials
+        share = np.clip(share, np.maximum(self.least, edge), np.minimum(self.most, 1.0 - edge))
+        error: Array = np.sqrt(share * (1.0 - share) / self.trials) * self.factor
+        return error
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
+        p = np.clip(np.asarray(self.count) / self.trials + side * distance / self.factor, 0.0, 1.0)
+        variance = p * (1.0 - p)
+        third, fourth = variance * (1.0 - 2.0 * p), variance * (1.0 - 6.0 * variance)
+        return law_of_average(self.trials, variance, -side * third, fourth, 1.0).scaled(self.factor)
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of Clopper and Pearson's limits from the share."""
+        low, high = binomial_limits(self.count, self.trials, tail)
+        share = np.asarray(self.count) / self.trials
+        down, up = (np.maximum(distance, 0.0) * self.factor for distance in (share - low, high - share))
+        return down, up
+
+
+def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
+    """Return the limits of Clopper and Pearson for a probability.
+
+    Examples
+    --------
+    >>> low, high = binomial_limits(0, 10, 0.025)
+    >>> float(low), round(float(high), 4)  # 1 - 0.025**(1/10)
+    (0.0, 0.3085)
+    """
+    from scipy.special import betaincinv
+
+    hits, misses = np.asarray(count, dtype=np.float64), np.asarray(trials) - np.asarray(count, dtype=float)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 0.5), misses + 1.0, tail), 0.0)
+    high = np.where(misses > 0, 1.0 - betaincinv(np.maximum(misses, 0.5), hits + 1.0, tail), 1.0)
+    return low, high
+
+
+MAY_MISS = "the interval may miss the mean more often than stated"
+
+CHUNK = 1 << 16
+"""Values are randomized in pieces of this size, which fit the processor's cache."""
+
+
+def few_reports(limits: ScoreLimits | BinomialLimits) -> tuple[str, ...]:
+    """Return the note for an interval whose coverage is not promised."""
+    if isinstance(limits, BinomialLimits) or limits.sums.count >= FEWEST:
+        return ()
+    return (f"fewer than {FEWEST} reports: {MAY_MISS}",)
 
 
 class MeanMechanism(AnswerMechanism[MeanEstimate]):

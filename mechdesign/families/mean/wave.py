@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.score import Curves, centred_grid
+from mechdesign.collect.mean_limits import Curves
 from mechdesign.collect.server import whole_rows
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, one_of
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean import variance as formulas
+from mechdesign.families.mean.continuous import centred_grid
 from mechdesign.families.mean.means import FormulaMechanism, MeanAggregator, uniform_numbers
 from mechdesign.families.mean.tally import PIECE, Codes, FloatTally
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.metric import needed_pairs
-from mechdesign.collect.kernel import cleaned, constant_rows, least_mixing, merged_rows
+from mechdesign.collect.finite import cleaned, constant_rows, least_mixing, merged_rows
 from mechdesign.core.problem import Outcome, Problem
 from mechdesign.core.values import frozen_value
 from mechdesign.families.response.randomized_response import RandomizedResponse

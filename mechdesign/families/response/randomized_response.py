@@ -12,13 +12,20 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
 from mechdesign.collect.codec import Labels
-from mechdesign.collect.finite import FiniteChannel
+from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.collect.kary import KaryChannel, KaryResponse
-from mechdesign.collect.kernel import PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, related
-from mechdesign.core.parameters import Generators
+from mechdesign.core.fields import (
+    Generators,
+    Kept,
+    checked,
+    choice,
+    delta_field,
+    epsilon_field,
+    frozen_problem,
+    related,
+)
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted

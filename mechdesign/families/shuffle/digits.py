@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
-from mechdesign.collect.frequency_limits import response_cumulants
 from mechdesign.core.errors import CertificateError, ParameterError, RowError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
+from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
@@ -23,6 +23,7 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds, two_kinds
+from mechdesign.families.shuffle.divergence import mixture, pair_divergence
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import (

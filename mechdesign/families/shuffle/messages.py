@@ -40,7 +40,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, option
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
-from mechdesign.exact.draws import Again, one_below
+from mechdesign.exact.draws import Again
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.show.figure import Figure, Line, Panel
 
@@ -48,6 +48,21 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.protocol import Protocol
 
 Messages = NDArray[np.int64]
+
+
+def one_below(limit: int, source: BitSource | Again) -> int:
+    """Return one number as :func:`below` draws it.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> one_below(3, bit_source(1)) == int(below(3, 1, bit_source(1))[0])
+    True
+    """
+    end = TOTAL - TOTAL % limit
+    while (draws := int(source.integers(1)[0])) >= end:
+        pass
+    return draws % limit
 
 
 def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:

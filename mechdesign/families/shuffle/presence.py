@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import binomial_mass, pair_divergence, shift_divergence
+from mechdesign.audit.mass import binomial_mass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
+from mechdesign.families.shuffle.divergence import pair_divergence, shift_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, bits, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import (

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.parameters import call_named
+from mechdesign.core.fields import call_named
 from mechdesign.core.validation import PRIOR_TOLERANCE, integer
 from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import doubles, frozen, text_of

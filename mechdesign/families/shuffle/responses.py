@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.client import Steps
-from mechdesign.collect.frequency_limits import response_cumulants
 from mechdesign.core.errors import DataError
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
@@ -23,6 +22,7 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.families.shuffle.count_limits import TwoKinds, two_kinds
+from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence
 from mechdesign.families.shuffle.noise import (
     Allowed,

@@ -37,8 +37,7 @@ from mechdesign.core.errors import (
     ParameterError,
     option,
 )
-from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve

@@ -14,8 +14,7 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import amount, checked, frozen_problem, real, related
-from mechdesign.core.parameters import Generators
+from mechdesign.core.fields import Generators, amount, checked, frozen_problem, real, related
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import abridged, counted

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
-from mechdesign.core.parameters import Generators
+from mechdesign.core.fields import Generators, Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.problem import Outcome, Problem, Sense, Status, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array, in_range, integer, privacy_delta, probability_vector

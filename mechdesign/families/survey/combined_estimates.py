@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans
-from mechdesign.collect.frequency_limits import cumulants, few_users
+from mechdesign.collect.frequency_limits import cumulants
 from mechdesign.collect.intervals import (
     AverageLaw,
     Limits,
@@ -41,6 +41,7 @@ from mechdesign.collect.intervals import (
     within,
 )
 from mechdesign.collect.oracle import Moments
+from mechdesign.collect.scores import few_users
 from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
@@ -52,6 +53,31 @@ Law = tuple[Moments, Moments]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+
+def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
+    """Return the distribution of a sum of independent estimates; its step is that of the noisier ones.
+
+    Examples
+    --------
+    >>> one = AverageLaw(np.array(3.0), np.array(0.8), np.array(0.0), np.array(0.5))
+    >>> both = law_of_sum([one, one.scaled(4.0 / 3.0)])
+    >>> float(both.deviation), round(float(both.skewness), 4)  # 0.8 (27 + 64)/125
+    (5.0, 0.5824)
+    """
+    deviation = np.sqrt(sum(law.deviation**2 for law in laws))
+    parts = [
+        np.divide(law.deviation, deviation, out=np.zeros_like(deviation), where=deviation > 0.0)
+        for law in laws
+    ]
+    pairs = list(zip(laws, parts, strict=True))
+    return AverageLaw(
+        deviation,
+        sum((law.skewness * part**3 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.kurtosis * part**4 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.half_step * part**2 for law, part in pairs), np.zeros_like(deviation)),
+        np.min([np.broadcast_to(law.freedom, deviation.shape) for law in laws], axis=0),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,31 +242,6 @@ class ScaledLimits(Limits):
         """Return whether the interval reaches so far."""
         reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference) / self.factor, tail)[0]
         return reached
-
-
-def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
-    """Return the distribution of a sum of independent estimates; its step is that of the noisier ones.
-
-    Examples
-    --------
-    >>> one = AverageLaw(np.array(3.0), np.array(0.8), np.array(0.0), np.array(0.5))
-    >>> both = law_of_sum([one, one.scaled(4.0 / 3.0)])
-    >>> float(both.deviation), round(float(both.skewness), 4)  # 0.8 (27 + 64)/125
-    (5.0, 0.5824)
-    """
-    deviation = np.sqrt(sum(law.deviation**2 for law in laws))
-    parts = [
-        np.divide(law.deviation, deviation, out=np.zeros_like(deviation), where=deviation > 0.0)
-        for law in laws
-    ]
-    pairs = list(zip(laws, parts, strict=True))
-    return AverageLaw(
-        deviation,
-        sum((law.skewness * part**3 for law, part in pairs), np.zeros_like(deviation)),
-        sum((law.kurtosis * part**4 for law, part in pairs), np.zeros_like(deviation)),
-        sum((law.half_step * part**2 for law, part in pairs), np.zeros_like(deviation)),
-        np.min([np.broadcast_to(law.freedom, deviation.shape) for law in laws], axis=0),
-    )
 
 
 @dataclass(frozen=True, eq=False)

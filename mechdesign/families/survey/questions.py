@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import Codes, Domain, Labels
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
-from mechdesign.core.tables import Coded, mask_of, with_gaps
+from mechdesign.core.tables import Coded, mask_of
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, number, one_of, require_keys
 from mechdesign.data.intake import MISSING_CATEGORY
@@ -26,6 +26,24 @@ NO_ANSWER = "no answer"
 
 ABSENT = ("", NO_ANSWER, MISSING_CATEGORY)
 """Texts that stand for a skipped question, unless they are among its labels."""
+
+
+def with_gaps(values: Any) -> Any:
+    """Return data with None in the place of masked entries: for columns whose entries may be missing.
+
+    Examples
+    --------
+    >>> import numpy.ma
+    >>> with_gaps(numpy.ma.array(["no", "yes"], mask=[True, False])).tolist()
+    [None, 'yes']
+    """
+    mask = mask_of(values)
+    if mask is None or not mask.any():
+        return values
+    column = np.empty(len(mask), dtype=object)
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    column[:] = [None if gap else value for gap, value in zip(mask.tolist(), listed, strict=True)]
+    return column
 
 
 def with_words(column: NDArray[Any]) -> NDArray[Any]:

@@ -24,9 +24,9 @@ from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.codec import Choice, Codec, Codes, Labels
 from mechdesign.collect.collector import Aggregator, Collector
 from mechdesign.collect.estimate import ListedEstimate
-from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import rare_step
-from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
+from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
@@ -352,6 +352,9 @@ class EventRelease(Collector[EventEstimate]):
     @property
     def kernel(self) -> EventWeights:
         return self.weights
+
+    def _sum_figures(self) -> Mapping[str, float]:
+        return {"blank": self.weights.most_blank}
 
     @cached_property
     def codec(self) -> Codec:

@@ -357,8 +357,10 @@ class EventWeights(Kernel):
                 blanks[kind] -= met(self.states, classes, number) * int(weights[number])
         return tuple(blanks)
 
-    def figures(self) -> dict[str, float]:
-        return {"blank": max(self.blanks) / 2.0**BITS}
+    @property
+    def most_blank(self) -> float:
+        """The largest probability of the blank report."""
+        return max(self.blanks) / 2.0**BITS
 
     def audit(self, epsilon: float) -> ClassAudit:
         """Return the exact audit: the largest ratio of the weights of any report."""

@@ -392,8 +392,10 @@ class OrbitWeights(Kernel):
         moved = codes ^ place if self.group.kind == "cube" else (codes - place) % self.group.size
         return np.where(real, base * self.group.size + moved, self.reports - 1)
 
-    def figures(self) -> dict[str, float]:
-        return {"blank": float(self.blank.max()) / 2.0**BITS}
+    @property
+    def most_blank(self) -> float:
+        """The largest probability of the blank report."""
+        return float(self.blank.max()) / 2.0**BITS
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""

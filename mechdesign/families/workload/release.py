@@ -12,11 +12,12 @@ import numpy as np
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.client import Steps
-from mechdesign.collect.codec import Bins, Choice, Codec, Codes, Domain, Labels
+from mechdesign.collect.codec import Choice, Codec, Codes, Domain, Labels, Numbers
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.estimate import project_to_simplex
-from mechdesign.collect.frequency_limits import few_users, implausible
+from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import tail_of
+from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
@@ -32,6 +33,27 @@ from mechdesign.families.workload.weights import PatternWeights, audit_patterns
 
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
+
+
+class Bins(Numbers):
+    """A number of a range; its code is that of the bin of equal width that holds it.
+
+    Examples
+    --------
+    >>> Bins(Domain(0.0, 10.0), 5).codes([0, 3, 10])
+    array([0, 1, 4])
+    """
+
+    report_word = "answer"
+
+    def __init__(self, domain: Domain, size: int, word: str = "answer") -> None:
+        super().__init__(domain, word)
+        self.size = size
+
+    def codes(self, answers: Any, clip: bool = False) -> Codes:
+        numbers = np.clip(self.domain.check(answers, clip), self.domain.low, self.domain.high)
+        bins = (self.domain.to_unit(numbers) * self.size).astype(np.int64)
+        return np.minimum(bins, self.size - 1)
 
 
 class WorkloadRelease(Collector[QueryEstimate]):
@@ -146,6 +168,9 @@ class WorkloadRelease(Collector[QueryEstimate]):
     @property
     def kernel(self) -> PatternWeights | OrbitWeights:
         return self.weights
+
+    def _sum_figures(self) -> Mapping[str, float]:
+        return {"blank": self.weights.most_blank}
 
     @cached_property
     def codec(self) -> Codec:

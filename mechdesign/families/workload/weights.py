@@ -162,8 +162,10 @@ class PatternWeights(Kernel):
                 reports[users] = np.searchsorted(ends, uniform[users], side="right")
         return reports
 
-    def figures(self) -> dict[str, float]:
-        return {"blank": float(self.blank.max()) / 2.0**BITS}
+    @property
+    def most_blank(self) -> float:
+        """The largest probability of the blank report."""
+        return float(self.blank.max()) / 2.0**BITS
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from mechdesign.catalog.model import Model, quantity_of
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import simulate, solve
 from mechdesign.papers.claims.claim import PLACES, Claim, kind_of

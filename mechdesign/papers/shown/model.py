@@ -7,8 +7,7 @@ from typing import Any
 
 from mechdesign.catalog.model import Model
 from mechdesign.core.errors import printable
-from mechdesign.core.fields import values_of
-from mechdesign.core.parameters import parameters_of
+from mechdesign.core.fields import parameters_of, values_of
 from mechdesign.core.text import counted, encode
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import claim_line

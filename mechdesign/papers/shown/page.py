@@ -13,7 +13,7 @@ from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweeping import run_resumed, run_sweep
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import printable
-from mechdesign.core.parameters import parameters_of
+from mechdesign.core.fields import parameters_of
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model

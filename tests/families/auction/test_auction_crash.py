@@ -18,8 +18,8 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect.collecting import Settings
-from mechdesign.core.tables import MemoryTable
 from mechdesign.exact.numbers import rational
+from mechdesign.export.messages import MemoryTable
 from mechdesign.families.auction import OnlineAuction
 from mechdesign.families.auction.season import Season
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.collect.noise import NOISES
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.contract.incentives import LOSSES, NARROW, Sellers, least_menu_error, least_payment
+from mechdesign.families.contract.noise import NOISES
 
 TABLE = {"epsilon": [0.1, 0.5, 1.0, 2.0, 5.0], "variance": [800.0, 32.0, 8.0, 2.0, 0.3]}
 KINDS = st.sampled_from(["laplace", "duchi", "piecewise", "table"])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.core.parameters import problem_from
+from mechdesign.core.fields import problem_from
 from mechdesign.families.contract import PrivacyContract
 from mechdesign.families.contract.allocation import ironed_costs, virtual_costs
 from mechdesign.families.contract.population import Population

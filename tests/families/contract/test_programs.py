@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.collect.noise import NOISES
 from mechdesign.families.contract import PrivacyContract
 from mechdesign.families.contract.allocation import (
     EpsilonLimits,
@@ -16,6 +15,7 @@ from mechdesign.families.contract.allocation import (
     reduced_rows,
     weak_duality,
 )
+from mechdesign.families.contract.noise import NOISES
 
 EXTRAS = [
     {"budget": 1000},

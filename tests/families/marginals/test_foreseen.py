@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import EffectTransform
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.penalized import foreseen_squares
+from mechdesign.solvers.least_squares import EffectTransform
 
 
 def test_it_is_the_inverse_curvature_on_tables_that_sum_to_zero():

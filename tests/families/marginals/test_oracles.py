@@ -12,7 +12,7 @@ from scipy import stats
 
 from mechdesign.collect.base import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.exact.draws import below, bernoulli_words, draw_subsets
+from mechdesign.exact.draws import below, bernoulli_words
 from mechdesign.exact.exponential import exp_lower, log_ratio
 from mechdesign.exact.randomness import TOTAL, NumpySource
 from mechdesign.families.marginals.oracles import (
@@ -23,6 +23,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.oracles.blocks import BlockOracle
+from mechdesign.families.marginals.sets.shapes import draw_subsets
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
 from tests.support.statistics import surveys
 

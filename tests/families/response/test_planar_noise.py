@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.parameters import problem_from
+from mechdesign.core.fields import problem_from
 from mechdesign.families.response.noise import observed
 from mechdesign.families.response.parameters import counts, grid
 

@@ -9,7 +9,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.families.shuffle.amplification import central_privacy, honest_users, limits_of
 
 BINARY = {"name": "k-ary", "size": 2}

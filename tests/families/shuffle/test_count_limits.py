@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.collect.frequency_limits import WorstLimits, response_cumulants
+from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.families.shuffle.count_limits import (
     CountLimits,
     Group,
@@ -22,6 +22,7 @@ from mechdesign.families.shuffle.count_limits import (
     quantiles_of,
     two_kinds,
 )
+from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.sketch import LeastOfRows
 
 LEVEL, TAIL = 0.95, 0.025

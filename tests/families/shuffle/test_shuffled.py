@@ -12,8 +12,8 @@ from mechdesign.collect.base import CollectingMechanism, _sum_of
 from mechdesign.collect.collecting import Settings
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import MemoryTable
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.export.messages import MemoryTable
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
 from mechdesign.families.shuffle import CntRR

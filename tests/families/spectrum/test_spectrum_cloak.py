@@ -9,7 +9,7 @@ import pytest
 
 from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.core.tables import MemoryTable
+from mechdesign.export.messages import MemoryTable
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, tiling as tile
 from mechdesign.families.spectrum.geometry import in_rectangle, polygon_area, squared_distance_to
 from mechdesign.families.spectrum.registration import read_registered

@@ -8,7 +8,7 @@ import pytest
 import mechdesign as md
 from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError, RowError
-from mechdesign.core.tables import MemoryTable
+from mechdesign.export.messages import MemoryTable
 from mechdesign.families.spectrum import SpectrumDatabase, SpectrumUser
 
 AREA = [0, 0, 20, 20]

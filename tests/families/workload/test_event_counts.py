@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, DataError
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.workload.event_counts import EventBound, _tops
 from mechdesign.families.workload.event_decodings import PatternMaster, solved_program

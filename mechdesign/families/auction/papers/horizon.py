@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import noise_of
-from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.fields import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.families.auction.horizon import AuctionHorizon, Played, play
+from mechdesign.families.contract.noise import noise_of
 from mechdesign.show.figure import Figure, Line, Panel, Reference
 
 PATIENCE = 20

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.contract.allocation import best_within_budget, own_costs, virtual_costs
 from mechdesign.families.contract.menu import NOT_BUYING, ContractMenu
+from mechdesign.families.contract.noise import LAPLACE
 from mechdesign.families.contract.payments import post_within_budget
 from mechdesign.families.contract.privacy_contract import PrivacyContract
 from mechdesign.families.contract.privacy_contract_methods import outcome_of, rules_of

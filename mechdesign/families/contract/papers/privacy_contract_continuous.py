@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.noise import LAPLACE
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
+from mechdesign.families.contract.noise import LAPLACE
 from mechdesign.families.contract.privacy_contract_continuous import PrivacyContractContinuous, nodes
 
 Array = NDArray[np.float64]

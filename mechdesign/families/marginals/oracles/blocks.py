@@ -30,7 +30,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Moments, Shares, of_sets
@@ -45,13 +44,13 @@ from mechdesign.exact.bits import (
     member_counts,
     of_parity,
     read_sets,
-    set_sizes,
     width,
 )
-from mechdesign.exact.draws import below, below_weight, bernoulli_words, digits, packed_subsets
+from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, digits, heads, tails_below
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import SupportOracle
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.families.marginals.sets.shapes import packed_subsets
 
 Packed = NDArray[np.uint8]
 
@@ -60,6 +59,44 @@ FEWEST = 64
 
 MASK_NANOSECONDS = 30
 """What numpy takes for a category that is drawn for the repair, about."""
+
+
+def below_weight(weight: int, count: int, source: BitSource) -> NDArray[np.bool_]:
+    """Return independent decisions, each True with probability weight / 2**62 exactly.
+
+    Parameters
+    ----------
+    weight : int
+        From 0 to 2**62.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> round(float(below_weight(1 << 60, 100_000, bit_source(1)).mean()), 2)
+    0.25
+    """
+    if count < FEW:
+        return np.less(source.integers(count), weight)
+    draws = heads(count, source)
+    result: NDArray[np.bool_] = draws < weight >> TAIL
+    undecided = np.flatnonzero(draws == weight >> TAIL)
+    if len(undecided):
+        result[undecided] = tails_below(weight, len(undecided), source)
+    return result
+
+
+def set_sizes(packed: Packed) -> NDArray[np.int64]:
+    """Return the number of members of each set.
+
+    Examples
+    --------
+    >>> set_sizes(np.array([[0b10100000, 1], [0, 255]], dtype=np.uint8)).tolist()
+    [3, 8]
+    """
+    whole = packed.shape[1] % 8 == 0 and packed.flags.c_contiguous
+    words = packed.view(np.uint64) if whole else packed
+    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return sizes
 
 
 def is_dense(categories: int, size: int) -> bool:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Shares
@@ -19,7 +18,7 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import SupportOracle
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""

@@ -3,6 +3,11 @@
 With each oracle (:class:`SupportOracle`) go its unbiased estimator with errors and limits
 (:class:`SupportEstimator`) and its server, counters of support that are mergeable in any order
 (:class:`SupportCounts`).
+
+The exact audit: where each permutation of the inputs, followed by one of the reports, leaves the mechanism as
+it is and any two inputs can be moved to any other two, the reports of one pair decide. They fall into few
+classes (:class:`ReportClass`) in which all reports have the same two weights; so only the classes are
+compared, as integers of any size.
 """
 
 from __future__ import annotations
@@ -18,22 +23,163 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
+from mechdesign.audit.classes import ClassAudit, class_audit
+from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible
+from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, implausible
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.server import CellCounts
+from mechdesign.collect.scores import few_users
+from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.numbers import plain, plain_int, text_of
 from mechdesign.exact.randomness import BITS
+
+
+class CellCounts(Server[MechanismT]):
+    """One counter per cell that reports can name, and the number of users; a subclass estimates."""
+
+    def __init__(self, mechanism: MechanismT, counters: int) -> None:
+        super().__init__(mechanism)
+        self.users = 0
+        self.counts: Codes = np.zeros(counters, dtype=np.int64)
+
+    @abstractmethod
+    def _added(self, reports: Any) -> tuple[Codes, int]:
+        """Return the increments of the counters and the number of reports; refuse impossible reports."""
+
+    @abstractmethod
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError if this many reports cannot produce the counters."""
+
+    def _count(self, reports: Any) -> None:
+        self._add(*self._added(reports))
+
+    def _add(self, counts: Codes, users: int) -> None:
+        require_users(self.users + users)
+        self.counts = self.counts + counts
+        self.users += users
+
+    def _merge(self, other: Self) -> None:
+        self._add(other.counts, other.users)
+
+    def _written(self) -> dict[str, Any]:
+        return {"users": self.users, "counts": self.counts.tolist()}
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        users = plain(document.get("users"))
+        if not isinstance(users, int) or users < 0:
+            users_text = text_of(document.get("users"))
+            raise DataError("aggregator", f"{users_text} is not a number of users", "count the reports again")
+        require_users(users)
+        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
+        self._require_counts(counts, users)
+        self.users, self.counts = users, np.array(counts, dtype=np.int64)
+
+
+def asked_attributes(texts: Sequence[str] | None, attributes: Attributes) -> list[tuple[int, ...]]:
+    """Return the attributes that each text lists; every single attribute without a text."""
+    if not texts:
+        return [(place,) for place in range(attributes.count)]
+    known = attributes.shown()  # a name may hold commas when it stands alone
+    lists = [[text] if text in known else [part.strip() for part in text.split(",")] for text in texts]
+    return [attributes.positions(names) for names in lists]
+
+
+def pairs_of_classes(inputs: int) -> int:
+    """Return how many ordered pairs the classes of one pair compare: both orders; none for a single input."""
+    return 2 if inputs > 1 else 0
+
+
+@dataclass(frozen=True)
+class ReportClass:
+    """Reports that are alike for a pair of inputs.
+
+    Attributes
+    ----------
+    name : str
+        What these reports have in common.
+    count : int
+        How many there are, in a unit that all classes share.
+    weight, other : int
+        The weight of one such report for the first and for the second input, in a unit that all share.
+    """
+
+    name: str
+    count: int
+    weight: int
+    other: int
+
+
+def audit_classes(classes: Sequence[ReportClass], epsilon: float, pairs: int = 2) -> ClassAudit:
+    """Audit the classes of reports of a pair of inputs that stands for all pairs, exactly.
+
+    Parameters
+    ----------
+    classes : sequence of ReportClass
+        Together all reports.
+    epsilon : float
+        The promise; taken as the exact number that it is.
+    pairs : int
+        How many ordered pairs are compared: the pair and its reverse, or none where there is one input only.
+
+    Raises
+    ------
+    CertificateError
+        When a number is negative or no whole number, or the two inputs' weights differ in their sum.
+
+    Examples
+    --------
+    >>> audit = audit_classes([ReportClass("yes", 1, 3, 1), ReportClass("no", 1, 1, 3)], 1.0)
+    >>> audit.holds, round(audit.true_epsilon, 6)
+    (False, 1.098612)
+    """
+    promised = double_epsilon(epsilon)
+    read = [_checked(item) for item in classes]
+    sums = [sum(item.count * side for item, side in zip(read, sides, strict=True)) for sides in _sides(read)]
+    if not read or sums[0] != sums[1] or sums[0] == 0:
+        raise CertificateError(
+            "channel", f"the weights of the two inputs sum to {sums}, which should be equal"
+        )
+    bound, holds = exp_lower(promised), True
+    worst, name = Fraction(1), ""
+    for item in read:
+        high, low = max(item.weight, item.other), min(item.weight, item.other)
+        if item.count == 0 or high == 0:
+            continue
+        holds = holds and high <= bound * low
+        if low == 0:
+            return class_audit(promised, None, False, _witness(item.name), pairs)
+        if Fraction(high, low) > worst:
+            worst, name = Fraction(high, low), item.name
+    return class_audit(promised, worst, holds, _witness(name), pairs)
+
+
+def _sides(classes: Sequence[ReportClass]) -> tuple[list[int], list[int]]:
+    return [item.weight for item in classes], [item.other for item in classes]
+
+
+def _witness(name: str) -> dict[str, Any]:
+    return {"input": 0, "other": 1, "report": name} if name else {}
+
+
+def _checked(item: ReportClass) -> ReportClass:
+    """Return the class with plain integers."""
+    count, weight, other = (
+        plain_int(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
+    )
+    if min(count, weight, other) < 0:
+        raise CertificateError("channel", f"reports {item.name!r} have a negative weight or number")
+    return ReportClass(item.name, count, weight, other)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
@@ -29,7 +28,7 @@ from mechdesign.exact.bits import (
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import SupportOracle
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""

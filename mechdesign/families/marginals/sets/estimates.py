@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people
+from mechdesign.collect.attributes import MARGINAL, encoded, people
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -29,24 +29,97 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.estimate import AskedTables, CountedTable, CrossTables, FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
-from mechdesign.collect.server import CellCounts
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import FrequencyLimits, implausible
+from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import DataError
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.tables import Block, Source
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, json_object
+from mechdesign.data.frames import AskedTables, Columns, CrossTable, CrossTables, with_question
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
+from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import MOST_PANELS, together
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.sets.response import SetResponse
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedTable(CrossTable):
+    """Unbiased estimates of the cells of one table; they need neither be >= 0 nor agree with others.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    labels : tuple of tuple of str
+        The names of the values on each axis.
+    shape : tuple of int
+    cells : FrequencyEstimate
+        The same flat, the last attribute fastest, with errors and limits.
+    """
+
+    attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    shape: tuple[int, ...]
+    cells: FrequencyEstimate
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the intervals may cover less often than stated: why."""
+        return self.cells.notes
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        return with_question(self.cells.tidy(level), self.title)
+
+    @property
+    def value(self) -> Array:
+        """The estimates, one axis an attribute."""
+        return self.cells.value.reshape(self.shape)
+
+    @property
+    def standard_error(self) -> Array:
+        """Their standard errors."""
+        return self.cells.standard_error.reshape(self.shape)
+
+    @property
+    def users(self) -> int:
+        """Number of users who reported about it."""
+        return self.cells.users
+
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+        """Return the ends of confidence intervals; see :meth:`FrequencyEstimate.interval`."""
+        low, high = self.cells.interval(level, simultaneous)
+        return low.reshape(self.shape), high.reshape(self.shape)
+
+    def _described(self) -> str:
+        """Return the title of a picture and of a text."""
+        return self.title
+
+    def figures(self) -> list[Figure]:
+        """Return the estimates with their intervals."""
+        from mechdesign.show.panels import table_figures
+
+        title = f"{self._described()}: {counted(self.users, 'report')}"
+        return table_figures(title, self.attributes, self.labels, self.value, self.interval())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.attributes)}: {self.cells!r})"
+
+    def __str__(self) -> str:
+        return f"{self._described()}\n{self.cells}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the estimate as plain values."""
+        about = {"attributes": list(self.attributes), "shape": list(self.shape)}
+        return json_object({**about, **self.cells.as_json()})
 
 
 class SetTable(CountedTable):

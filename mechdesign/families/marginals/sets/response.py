@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ClassAudit, audit_classes
+from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Codes
@@ -32,6 +32,7 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, BitSource, weight
+from mechdesign.families.marginals.oracles.support import audit_classes
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
     SetEstimate,

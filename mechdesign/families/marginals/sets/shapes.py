@@ -12,6 +12,8 @@ any other one (T - R) / (T N). So all reports have one of two chances for every 
 two is the whole story of the privacy: 1 + R N / ((T - R) N_in).
 
 Sets are drawn exactly with the probabilities that are audited, for all users of a block at once.
+
+Uniform subsets: drawn as members or as packed bits, and bits below a weight.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.client import Steps, row_hex, whole_hex
 from mechdesign.collect.codec import Codes
@@ -36,11 +37,71 @@ from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.bits import width as bytes_of
-from mechdesign.exact.draws import below, draw_subsets
+from mechdesign.exact.bits import compiled, floyd_members, width as bytes_of
+from mechdesign.exact.draws import Again, below
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.families.marginals.oracles.support import ReportClass
+
+MEMBER_NANOSECONDS = 10
+"""What it takes for a member of a subset, about."""
+
+
+def draw_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
+    """Return for each row a uniform subset of this size of all categories but one (Floyd's algorithm).
+
+    Parameters
+    ----------
+    without : (n,) int array
+        The category that each row leaves out.
+    categories, size : int
+
+    Returns
+    -------
+    (n, categories) bool array
+        Membership.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> draw_subsets(np.array([0, 2]), 3, 2, bit_source(1)).astype(int)
+    array([[0, 1, 1],
+           [1, 1, 0]])
+    """
+    count, others = len(without), categories - 1
+    member = np.zeros((count, categories), dtype=np.bool_)
+    flat, start = member.reshape(-1), np.arange(count, dtype=np.int64) * categories
+    for last in range(others - size, others):
+        draws = below(last + 1, count, source)
+        place = start + draws + (draws >= without)
+        newest = start + last + (last >= without)
+        flat[np.where(flat[place], newest, place)] = True
+    return member
+
+
+def packed_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.uint8]:
+    """Return subsets as :func:`draw_subsets` draws them, as packed bits; category 0 is the highest of byte 0.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> np.unpackbits(packed_subsets(np.array([0, 2]), 3, 2, bit_source(1)), axis=1)[:, :3]
+    array([[0, 1, 1],
+           [1, 1, 0]], dtype=uint8)
+    """
+    count, others = len(without), categories - 1
+    loop = compiled(floyd_members, MEMBER_NANOSECONDS * count * size)
+    if loop is None:
+        return np.packbits(draw_subsets(without, categories, size, source), axis=1)
+    draws = source.integers(count * size)
+    limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
+    bits = np.zeros((count, (categories + 7) // 8), dtype=np.uint8)
+    if not loop(bits.reshape(-1), bits.shape[1], without, draws, limits, TOTAL - TOTAL % limits):
+        again = Again(draws, source)
+        return np.packbits(draw_subsets(without, categories, size, again), axis=1)
+    return bits
+
 
 Factor = tuple[int, int]
 """Number of values, and of those that a report names."""
@@ -347,13 +408,13 @@ def _tails(factors: Sequence[Factor], least: int) -> tuple[tuple[int, ...], ...]
 
 
 Member = NDArray[np.bool_]
-Packed = NDArray[np.uint8]
+Packed_shapes = NDArray[np.uint8]
 
 BLOCK = 1 << 21
 """Entries of a table of membership that are drawn at a time."""
 
 
-def draw_sets(law: SetLaw, include: int, codes: Codes, source: BitSource) -> Packed:
+def draw_sets(law: SetLaw, include: int, codes: Codes, source: BitSource) -> Packed_shapes:
     """Return a packed set for the value of every factor, shape (n, factors).
 
     Examples

@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.estimate import CrossTable, CrossTables
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import json_object, listed, table
 from mechdesign.core.validation import in_range
-from mechdesign.data.frames import Columns, tidy_columns
+from mechdesign.data.frames import Columns, CrossTable, CrossTables, tidy_columns
 from mechdesign.families.marginals.papers.rivals.base import (
     Array,
     Codes,

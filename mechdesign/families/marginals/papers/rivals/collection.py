@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
+from mechdesign.collect.attributes import MARGINAL, encoded, people, with_reports
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -33,13 +33,15 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.collector import Aggregator
-from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
-from mechdesign.collect.server import CellCounts, Server, require_users, whole_rows
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
+from mechdesign.data.frames import AskedTables
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import BitSource, bit_source
+from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.papers.rivals.answers import RivalEstimate, RivalMarginals
 from mechdesign.families.marginals.papers.rivals.base import Array, CellOracle, Codes, Learned, RivalSetting
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization

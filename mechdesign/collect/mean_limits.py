@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import (
     AverageLaw,
-    BinomialLimits,
-    Limits,
     ScoreTestLimits,
     law_of_average,
 )
@@ -171,12 +169,6 @@ class Curves:
         return chosen
 
 
-def centred_grid(half: float) -> Array:
-    """Return places from -half to half, for moments that are polynomials."""
-    places: Array = np.linspace(-half, half, PLACES)
-    return places
-
-
 def lower_envelope(places: Array, values: Array) -> tuple[Array, Array]:
     """Return the corners of the convex envelope of points.
 
@@ -219,8 +211,6 @@ class ReportSums:
 FEWEST = 30
 """Coverage of the score limits is measured from this number of reports on."""
 
-MAY_MISS = "the interval may miss the mean more often than stated"
-
 
 @dataclass(frozen=True, eq=False)
 class ScoreLimits(ScoreTestLimits):
@@ -239,7 +229,6 @@ class ScoreLimits(ScoreTestLimits):
     rounding: float = 0.0
 
     def standard_error(self) -> Array:
-        """Return the standard deviation of the estimate under the hypothesis that it is right."""
         mean = np.asarray(self.sums.mean, dtype=np.float64)
         error: Array = np.sqrt(self._moments(mean)[0] / self.sums.count) + self.rounding
         return error
@@ -267,7 +256,6 @@ class ScoreLimits(ScoreTestLimits):
         return np.maximum(variance, self.curves.least_variance), values
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the distribution of the estimate under hypotheses at a distance from it."""
         places, share = self.curves.places, np.asarray(self.sums.share, dtype=np.float64)
         hypothesis = self.sums.mean + side * distance
         m = np.clip(hypothesis, places[0], places[-1])
@@ -282,50 +270,3 @@ class ScoreLimits(ScoreTestLimits):
         fourth = fourth.max(axis=0)
         step = self.curves.step_at(variance, fourth)
         return law_of_average(count, variance, third, fourth, step, freedom)
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnLimits(Limits):
-    """The limits of many columns, each in its own units; where nothing is known, those of the whole range.
-
-    Parameters
-    ----------
-    limits : ScoreLimits or BinomialLimits
-    factor : (m,) array
-        The units of the columns in those of ``limits``.
-    unknown : (m,) bool array
-    half : (m,) array
-        Half the widths of the ranges.
-    """
-
-    limits: ScoreLimits | BinomialLimits
-    factor: Array
-    unknown: NDArray[np.bool_]
-    half: Array
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates."""
-        down, up = (self._known(distance) for distance in self.limits.distances(tail))
-        return down, up
-
-    def standard_error(self) -> Array:
-        """Return the standard errors; half the range, the largest error possible, where nothing is known."""
-        return self._known(self.limits.standard_error())
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        distance = np.divide(difference, self.factor, out=np.zeros_like(self.half), where=~self.unknown)
-        known = self.limits.reach(distance, tail)
-        reached: NDArray[np.bool_] = np.where(self.unknown, np.abs(difference) <= self.half, known)
-        return reached
-
-    def _known(self, distance: Array) -> Array:
-        known: Array = np.where(self.unknown, self.half, distance * self.factor)
-        return known
-
-
-def few_reports(limits: ScoreLimits | BinomialLimits) -> tuple[str, ...]:
-    """Return the note for an interval whose coverage is not promised."""
-    if isinstance(limits, BinomialLimits) or limits.sums.count >= FEWEST:
-        return ()
-    return (f"fewer than {FEWEST} reports: {MAY_MISS}",)

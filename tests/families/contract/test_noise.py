@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mechdesign.collect.noise import NOISES, noise_of, tabulated
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.families.contract.noise import NOISES, noise_of, tabulated
 from mechdesign.families.mean import WORST_VARIANCES
 
 GRID = np.geomspace(1e-3, 30.0, 4000)
