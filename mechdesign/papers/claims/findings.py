@@ -61,6 +61,8 @@ class Finding:
     @property
     def statement(self) -> str:
         """Statement with its subject: ``static_left at generator = redrawn: stated <= 0.5``."""
+        if self.claim.is_in_words:
+            return self.claim.text
         return f"{subject(self.claim)}: stated {stated(self.claim, self.over)}"
 
     @property
@@ -243,7 +245,7 @@ def _head(finding: Finding) -> str:
 
 
 def _readings(claim: Claim) -> list[str]:
-    return [f"*Readings tried:* {escaped('; '.join(claim.readings))}."] if claim.readings else []
+    return [f"*Readings tried:* {escaped('; '.join(map(str, claim.tried)))}."] if claim.readings else []
 
 
 def _paragraph(finding: Finding) -> str:
@@ -259,7 +261,7 @@ def _paragraph(finding: Finding) -> str:
     if claim.instead:
         parts.append(f"instead: {claim.instead}")
     if claim.readings:
-        parts.append(f"readings tried: {'; '.join(claim.readings)}")
+        parts.append(f"readings tried: {'; '.join(map(str, claim.tried))}")
     return "; ".join(parts)
 
 

@@ -164,7 +164,9 @@ def _claim(result: ClaimResult) -> list[list[str]]:
 
 
 def _expected(result: ClaimResult) -> str:
-    return "its witness" if result.lost else result.claim.expected
+    if result.lost:
+        return "its witness"
+    return "its readings" if result.misread else result.claim.expected
 
 
 def _filled(text: str, width: int | None) -> str:
