@@ -269,6 +269,10 @@ def _tables(epsilon: float) -> dict[str, Any]:
         outside = printed_tables.errors_outside(epsilon, reading)
         numbers |= {f"table_8_{name}{ending}": abs(number) for name, number in outside.items()}
         numbers[f"table_8_possible{ending}"] = printed_tables.possible_cells(reading)
+        for name in printed_tables.COMPARED:
+            least, largest = printed_tables.possible_errors(name, epsilon, reading)
+            numbers[f"table_8_{name}{ending}_least"] = least
+            numbers[f"table_8_{name}{ending}_largest"] = largest
     return numbers
 
 

@@ -250,8 +250,8 @@ CENTRED, ALGORITHM_6 = "centred", "algorithm_6"
 READINGS = (CENTRED, ALGORITHM_6)
 """How the server adds up the reports of Duchi's, the piecewise and Harmony's mechanism."""
 
-MOST_ERRORS = 3.3
-"""Standard errors that a printed number may be off: one false alarm in 20 tables of 45 numbers."""
+MOST_ERRORS = 3.7
+"""Standard errors that a printed number may be off: one false alarm in 100 tables of 45 numbers."""
 
 
 def interval_ends(a: float, b: float, attributes: int) -> Ends:
@@ -344,12 +344,12 @@ def errors_outside(epsilon: float, reading: str = CENTRED) -> dict[str, float]:
 
 
 def possible_cells(reading: str) -> int:
-    """Return the number of the 45 numbers of table 8 within 3.3 standard errors of those of data.
+    """Return the number of the 45 numbers of table 8 within 3.7 standard errors of those of data.
 
     Examples
     --------
     >>> possible_cells("centred"), possible_cells("algorithm_6")
-    (16, 39)
+    (17, 41)
     """
     outside = [number for epsilon in PRINTED_ERRORS for number in errors_outside(epsilon, reading).values()]
     return sum(abs(number) <= MOST_ERRORS for number in outside)
