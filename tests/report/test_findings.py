@@ -115,7 +115,6 @@ def test_misprints_and_what_is_not_checked_have_their_words():
 @pytest.mark.parametrize("cite", CITES)
 def test_a_letter_counts_its_statements_and_lists_all_that_do_not_hold(cite):
     found = letter(cite)
-    assert found.counts.startswith(re.match(r"\d+ statements? w", found.counts)[0])
     headings = {section.heading: section for section in found.sections()}
     for verdict, heading in (
         ("refuted", "What does not hold as stated"),
