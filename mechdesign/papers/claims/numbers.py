@@ -29,6 +29,8 @@ TAIL = ("verdict", "origin", "where")
 """Columns on either side of the parameters, and of the further numbers that a claim names."""
 
 LOST_TEXT = "lost in the copy"
+ROUNDING = 1e-13
+"""A smaller part of a number is the rounding of its last bits, and no difference."""
 
 Row = dict[str, Any]
 
@@ -116,7 +118,8 @@ def _difference(row: Row) -> float | None:
     numbers = [float(number) for number in order if kind_of(number) == "number"]
     if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
         return None
-    return numbers[-1] - numbers[0]
+    difference = numbers[-1] - numbers[0]
+    return 0.0 if abs(difference) <= ROUNDING * abs(numbers[0]) else difference
 
 
 def _drawn(table: FigureTable, title: str, panel: Panel) -> Iterator[Row]:

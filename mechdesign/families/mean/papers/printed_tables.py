@@ -350,7 +350,7 @@ def possible_cells(reading: str) -> int:
     Examples
     --------
     >>> possible_cells("centred"), possible_cells("algorithm_6")
-    (16, 39)
+    (18, 42)
     """
     outside = [number for epsilon in PRINTED_ERRORS for number in errors_outside(epsilon, reading).values()]
     return sum(abs(number) <= MOST_ERRORS for number in outside)
