@@ -32,6 +32,7 @@ quantity = "value"
 value = 0.9
 verdict = "refuted"
 reason = "too large"
+readings = ["as printed"]
 at = { epsilon = 2.0 }
 [[claim]]
 quantity = "value"
