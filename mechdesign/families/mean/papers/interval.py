@@ -272,10 +272,6 @@ def _tables(epsilon: float) -> dict[str, Any]:
             least, largest = printed_tables.possible_errors(name, epsilon, reading)
             numbers |= {f"table_8_{name}_least{ending}": least, f"table_8_{name}_largest{ending}": largest}
         numbers[f"table_8_possible{ending}"] = printed_tables.possible_cells(reading)
-        for name in printed_tables.COMPARED:
-            least, largest = printed_tables.possible_errors(name, epsilon, reading)
-            numbers[f"table_8_{name}{ending}_least"] = least
-            numbers[f"table_8_{name}{ending}_largest"] = largest
     return numbers
 
 
