@@ -66,19 +66,19 @@ def test_verdicts_in_words():
         return verdict_text(Item("theorem", "theorem 1", "x", claims=claims))
 
     irregular = "contract/irregular"
-    assert text(**{irregular: ("lemma 4.3.9, of the menu",)}) == "1 refuted"
+    assert text(**{irregular: ("theorem 4.3.12",)}) == "1 refuted"
     assert (
         text(
             **{
                 irregular: (
-                    "lemma 4.3.9, of the menu",
+                    "theorem 4.3.12",
                     "ironing: H/lambda = (1, 102, 2.201) pools types 2 and 3",
                 )
             }
         )
         == "1 refuted; derived here: 1 holds"
     )
-    assert text(**{irregular: ("lemma 4.3.10",)}) == "derived here: 1 holds"
+    assert text(**{irregular: ("lemma 4.3.10",)}) == "1 not decidable here; derived here: 1 holds"
     assert text(**{"contract/own_item": ("eq. (4.23)", "lemma 4.3.8")}) == "1 holds, 1 not decidable here"
 
 
