@@ -32,7 +32,7 @@ quantity = "value"
 value = 0.9
 verdict = "refuted"
 reason = "too large"
-readings = ["as printed"]
+readings = [{ text = "as printed", outcome = "refuted" }]
 at = { epsilon = 2.0 }
 [[claim]]
 quantity = "value"

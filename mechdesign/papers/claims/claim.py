@@ -51,7 +51,7 @@ TEXTS = (
 """Keys whose value is a text."""
 
 LOST, FORMULA = "lost", "formula"
-"""``stated`` of a claim whose number the copy of the source has lost, or which the source has as a formula."""
+"""``stated`` of a claim whose number the copy of the source has lost, or for which it has a formula."""
 
 MOST_DIGITS = 8
 """A number with more significant digits is not one that a source prints: it is the value of its formula."""
