@@ -134,6 +134,11 @@ def test_a_file_with_a_refuted_statement_without_readings_is_refused():
     with pytest.raises(ModelFileError, match="a refuted claim of the source needs them"):
         read_claims(Path("x.toml"), [REFUTED])
     assert read_claims(Path("x.toml"), [{**REFUTED, "origin": "derived"}])
+    with pytest.raises(ModelFileError, match=r"\[claim 1\] readings: 'as printed' has no outcome"):
+        read_claims(Path("x.toml"), [{**REFUTED, "readings": ["as printed"]}])
+    assert read_claims(
+        Path("x.toml"), [{**REFUTED, "readings": [{"text": "as printed", "outcome": "refuted"}]}]
+    )
 
 
 def test_the_examples_of_the_page_on_model_files_are_claims():

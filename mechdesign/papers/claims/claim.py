@@ -50,8 +50,11 @@ TEXTS = (
 )
 """Keys whose value is a text."""
 
-LOST = "lost"
-"""``stated`` of a claim whose number the copy of the source has lost."""
+LOST, FORMULA = "lost", "formula"
+"""``stated`` of a claim whose number the copy of the source has lost, or for which it has a formula."""
+
+MOST_DIGITS = 8
+"""A number with more significant digits is not one that a source prints: it is the value of its formula."""
 
 
 OF_QUANTITIES: Mapping[str, Any] = {
@@ -126,8 +129,9 @@ class Claim:
         What shows the verdict of a claim in words: a page of the documentation, a test, a command, or a
         place of the source.
     stated : number, list or text, optional
-        The number as it is printed, where ``value`` is another one (a distance from it, a limit); or
-        ``"lost"``, where the copy of the source has lost it.
+        The number as it is printed, where ``value`` is another one (a distance from it, a limit);
+        ``"formula"``, where the source prints a formula and ``value`` is what it gives; or ``"lost"``, where
+        the copy of the source has lost the number.
     beside : mapping
         Further quantities of the same solution that ``table`` shows, by the names of their columns.
 
@@ -228,6 +232,17 @@ class Claim:
         return self.origin == "paper"
 
     @property
+    def is_of_formula(self) -> bool:
+        """Whether the source has a formula for its number, and does not print the number.
+
+        It says so itself, or a number of it has more digits than are printed.
+        """
+        if self.stated is not None or not self.is_printed or self.value is None:
+            return bool(self.stated == FORMULA)
+        numbers = [entry for entry in entries(self.value) if isinstance(entry, float)]
+        return any(_digits(number) > MOST_DIGITS for number in numbers)
+
+    @property
     def is_trend(self) -> bool:
         """Whether it is about the numbers along a sweep."""
         return self.relation in TRENDS
@@ -318,6 +333,13 @@ def _kind(entry: Any) -> str:
     return "text" if isinstance(entry, str) else type(entry).__name__
 
 
+def _digits(number: float) -> int:
+    """Return the number of significant digits of a number as it is written."""
+    if not math.isfinite(number):
+        return 0
+    return len(repr(number).partition("e")[0].replace(".", "").replace("-", "").strip("0"))
+
+
 def _is_double(entry: Any) -> bool:
     """Whether a number, or the word for an infinite one, is a double other than NaN."""
     try:
@@ -373,8 +395,9 @@ def _check_shown(claim: Claim) -> None:
         raise ParameterError(
             "beside", "is not a table of quantities", 'write it as { least = "least_error" }'
         )
-    if isinstance(claim.stated, str) and claim.stated not in (LOST, *INFINITIES):
-        raise ParameterError("stated", f"{claim.stated!r} is not a number", f"give one, or '{LOST}'")
+    if isinstance(claim.stated, str) and claim.stated not in (LOST, FORMULA, *INFINITIES):
+        hint = f"give one, '{FORMULA}' or '{LOST}'"
+        raise ParameterError("stated", f"{claim.stated!r} is not a number", hint)
     if claim.stated == LOST and claim.is_printed:
         raise ParameterError(
             "stated", "is lost, so that the source does not state the value", 'set origin = "derived"'

@@ -184,9 +184,8 @@ def findings(family: str | None = None, verdict: str = "refuted") -> list[Findin
 
     Examples
     --------
-    >>> first = findings("auction")[0]
-    >>> first.model.slug, first.claim.verdict
-    ('auction/accuracy', 'refuted')
+    >>> {found.claim.verdict for found in findings("location")}
+    {'refuted'}
     """
     found = [each for slug in models(family) for each in claims_of(slug) if each.claim.verdict == verdict]
     return sorted(found, key=lambda finding: (finding.source, finding.model.slug, finding.number))

@@ -1,9 +1,9 @@
 """The numbers of a source next to ours, a row each: its tables, trends and figures.
 
-Nothing of ours is called stated. A number is *stated* only as the source prints it, or ``lost in the
-copy``; it is *rebuilt* where the source's own formula gives it: by a method of the kind *published*, or
-in place of a lost number. *Recorded* is what was derived or computed here before, and *ours* what is
-computed now.
+Nothing of ours is called stated. A number is *stated* only as the source prints it: else it is ``lost in
+the copy``, or the source has it ``as a formula``. It is *rebuilt* where the source's own formula gives
+it, also by a method of the kind *published*. *Recorded* is what was derived or computed here before, and
+*ours* what is computed now.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NUMBERS = ("relation", "stated", "rebuilt", "recorded", "ours", "difference")
 TAIL = ("verdict", "origin", "where")
 """Columns on either side of the parameters, and of the further numbers that a claim names."""
 
-LOST_TEXT = "lost in the copy"
+LOST_TEXT, FORMULA_TEXT = "lost in the copy", "as a formula"
 ROUNDING = 1e-13
 """A smaller part of a number is the rounding of its last bits, and no difference."""
 
@@ -98,6 +98,9 @@ def _numbers(result: ClaimResult, value: Any, found: Any, is_published: bool) ->
     """Return the columns of one number: whose it is decides in which it stands."""
     claim = result.claim
     beside = {name: one_cell(number) for name, number in result.beside.items()}
+    if claim.is_of_formula:
+        computed: Row = {"stated": FORMULA_TEXT, "rebuilt": value, "ours": found}
+        return {**beside, **computed, "difference": _difference(computed) if claim.relation == "=" else None}
     if claim.is_printed and claim.stated is not None:  # the claim is about a distance from it, or a limit
         return {**beside, "stated": claim.stated}
     row: Row = {"rebuilt" if is_published else "ours": found}

@@ -45,15 +45,24 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
 
 
 def require_readings(claim: Claim) -> None:
-    """Refuse a printed statement that is refuted, and no reading of it is recorded.
+    """Refuse a printed statement that is refuted and has no reading, or one without an outcome.
 
     Raises
     ------
     ModelFileError
     """
-    if claim.verdict == "refuted" and claim.is_printed and not claim.readings:
+    if claim.verdict != "refuted" or not claim.is_printed:
+        return
+    if not claim.readings:
         raise ModelFileError(
             "readings",
             "a refuted claim of the source needs them",
             "state what was tried, the most charitable first",
         )
+    for each in claim.tried:
+        if not each.outcome:
+            raise ModelFileError(
+                "readings",
+                f"'{each.text}' has no outcome, which a reading of a refuted claim needs",
+                'write { text = "...", outcome = "refuted" }, with what is computed or with evidence',
+            )

@@ -52,7 +52,7 @@ def _is_drawn(table: FigureTable, claim: Claim) -> bool:
     number = claim.stated if is_beside else claim.value
     return (
         claim.is_printed
-        and (is_beside or (claim.stated is None and claim.relation == "=" and claim.quantity in table.y))
+        and (is_beside or (not claim.is_of_formula and claim.relation == "=" and claim.quantity in table.y))
         and (claim.method is None or claim.method in table.methods)
         and kind_of(number) == "number"
         and np.ndim(number) == 0
