@@ -50,7 +50,7 @@ def has_its_readings(slug):
     for number, claim in enumerate(load_model(slug).claims, 1):
         if claim.verdict == UNDECIDED or (claim.verdict == "refuted" and claim.is_printed):
             assert claim.readings, f"{slug}, claim {number}"
-            texts = [reading.text for reading in claim.tried]
+            texts = [reading.text for reading in claim.reading_records]
             assert all(len(text) > 15 for text in texts), f"{slug}, claim {number}"
             assert len(set(texts)) == len(texts), f"{slug}, claim {number}"
 
@@ -156,7 +156,7 @@ def test_every_entry_says_what_was_computed_why_and_what_shows_it():
             text = pages()
             assert escaped(claim.reason) in text
             assert escaped(claim.instead) in text
-            assert all(escaped(str(reading)) in text for reading in claim.tried)
+            assert all(escaped(str(reading)) in text for reading in claim.reading_records)
             assert claim.is_in_words or escaped(statement.first.witness) in text
         for statement in letter(cite).of(UNDECIDED):
             claim = statement.first.claim
