@@ -178,6 +178,14 @@ def test_the_source_of_a_claim_is_in_the_bibliography():
     assert_each({slug: partial(has_sources, slug) for slug in models()})
 
 
+def test_a_number_of_ours_is_not_called_stated():
+    assert of(1).statement == "value: stated 0.9"
+    assert of(1, origin="derived").statement == "value: tried 0.9"
+    beyond = of(1, value=5.0, relation="<=", stated=0.0429).statement
+    assert beyond == "value: <= 5, where the source states 0.0429"
+    assert of(1, value=0.7310585786300049).statement == "value: 0.7310585786 by the formula of the source"
+
+
 def test_what_was_tried_is_not_called_a_statement_of_the_text():
     (statement,) = statements_of([of(1, origin="derived")])
     found = Letter("liu2023", (), (statement,))
