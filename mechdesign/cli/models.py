@@ -175,23 +175,27 @@ def _findings(options: argparse.Namespace) -> int:
     from mechdesign.core.text import terminal_width
     from mechdesign.papers.claims.findings import findings
     from mechdesign.papers.shown.findings import HEADINGS, findings_text
-    from mechdesign.papers.shown.letter import cited, letter, letter_text
+    from mechdesign.papers.shown.letter import citation_keys, letter, letter_text
 
-    subject, sent = options.subject, None
-    if subject in cited():
-        sent = letter(subject)
-        found = [
-            point for each in sent.statements for point in each.points if point.claim.verdict in HEADINGS
+    subject, message = options.subject, None
+    if subject in citation_keys():
+        message = letter(subject)
+        claims = [
+            point for each in message.statements for point in each.points if point.claim.verdict in HEADINGS
         ]
     elif models(subject):
-        found = [finding for verdict in HEADINGS for finding in findings(subject, verdict)]
+        claims = [finding for verdict in HEADINGS for finding in findings(subject, verdict)]
     else:
-        known = [*sorted({slug.partition("/")[0] for slug in models()}), *cited()]
+        known = [*sorted({slug.partition("/")[0] for slug in models()}), *citation_keys()]
         raise UnknownNameError("findings", f"no family or source '{subject}'", suggestion(subject, known))
     if options.json:
-        print_json([finding.as_dict() for finding in found])
+        print_json([finding.as_dict() for finding in claims])
     else:
-        text = findings_text(found, terminal_width()) if sent is None else letter_text(sent, terminal_width())
+        text = (
+            findings_text(claims, terminal_width())
+            if message is None
+            else letter_text(message, terminal_width())
+        )
         print(text)
     return FINE
 

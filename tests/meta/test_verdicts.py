@@ -10,8 +10,8 @@ import pytest
 
 from mechdesign.catalog import models
 from mechdesign.core.errors import ParameterError
+from mechdesign.papers.claims.evidence import kind_of_evidence
 from mechdesign.papers.claims.findings import claims_of
-from mechdesign.papers.claims.tried import kind_of_evidence
 from mechdesign.papers.shown.blocks import BLOCK, OVERVIEW, with_tables
 from tests.support.documents import ROOT, pages
 from tests.support.failures import assert_each
@@ -96,7 +96,7 @@ def test_a_table_of_nothing_is_an_error(head):
 def has_its_evidence(slug):
     """Pages, headings, tests and models that claims and their readings name exist."""
     for finding in claims_of(slug):
-        readings = [piece for reading in finding.claim.tried for piece in reading.evidence]
+        readings = [piece for reading in finding.claim.reading_records for piece in reading.evidence]
         for piece in (*finding.claim.evidence, *readings):
             kind, place = kind_of_evidence("evidence", piece), f"{slug}, claim {finding.number}: {piece}"
             if kind == "page":

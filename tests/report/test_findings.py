@@ -50,7 +50,7 @@ def has_its_readings(slug):
     for number, claim in enumerate(load_model(slug).claims, 1):
         if claim.verdict == UNDECIDED or (claim.verdict == "refuted" and claim.is_printed):
             assert claim.readings, f"{slug}, claim {number}"
-            texts = [reading.text for reading in claim.tried]
+            texts = [reading.text for reading in claim.reading_records]
             assert all(len(text) > 15 for text in texts), f"{slug}, claim {number}"
             assert len(set(texts)) == len(texts), f"{slug}, claim {number}"
 
@@ -156,7 +156,7 @@ def test_every_entry_says_what_was_computed_why_and_what_shows_it():
             text = pages()
             assert escaped(claim.reason) in text
             assert escaped(claim.instead) in text
-            assert all(escaped(str(reading)) in text for reading in claim.tried)
+            assert all(escaped(str(reading)) in text for reading in claim.reading_records)
             assert claim.is_in_words or escaped(statement.first.witness) in text
         for statement in letter(cite).of(UNDECIDED):
             claim = statement.first.claim
@@ -176,6 +176,14 @@ def has_sources(slug):
 
 def test_the_source_of_a_claim_is_in_the_bibliography():
     assert_each({slug: partial(has_sources, slug) for slug in models()})
+
+
+def test_a_number_of_ours_is_not_called_stated():
+    assert of(1).statement == "value: stated 0.9"
+    assert of(1, origin="derived").statement == "value: tried 0.9"
+    beyond = of(1, value=5.0, relation="<=", stated=0.0429).statement
+    assert beyond == "value: <= 5, where the source states 0.0429"
+    assert of(1, value=0.7310585786300049).statement == "value: 0.7310585786 by the formula of the source"
 
 
 def test_what_was_tried_is_not_called_a_statement_of_the_text():

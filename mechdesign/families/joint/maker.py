@@ -68,10 +68,10 @@ def require_maker(reports: FileReports, path: str, sizes: Sequence[int], stated:
         raise ParameterError(
             "attributes", f"{list(sizes)}, but the mechanism of these reports has {own}", "give those"
         )
-    made = probabilities_of(maker)
-    other = [name for name in made if abs(made[name] - stated[name]) > SAME]
+    probabilities = probabilities_of(maker)
+    other = [name for name in probabilities if abs(probabilities[name] - stated[name]) > SAME]
     if other:
-        used = ", ".join(f"{name} = {made[name]:.9g}" for name in other)
+        used = ", ".join(f"{name} = {probabilities[name]:.9g}" for name in other)
         instead = ", ".join(f"{name} = {stated[name]:g}" for name in other)
         raise ParameterError(
             ", ".join(other), f"the reports were made with {used}, not {instead}", f"set {used}"

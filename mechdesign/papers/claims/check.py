@@ -22,9 +22,9 @@ from mechdesign.papers.claims.claim import (
     Claim,
     in_reading,
 )
+from mechdesign.papers.claims.evidence import Reading
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge
-from mechdesign.papers.claims.tried import Reading
 from mechdesign.papers.claims.witness import (
     Figures,
     agrees,
@@ -317,7 +317,7 @@ def _is_about(claim: Claim, model: Model) -> bool:
 
 
 def _check(claim: Claim, solver: Solver) -> ClaimResult:
-    readings = tuple(_read(claim, each, solver) for each in claim.tried if each.is_computed)
+    readings = tuple(_read(claim, each, solver) for each in claim.reading_records if each.is_computed)
     if claim.is_in_words:
         return ClaimResult(claim, None, claim.expected, readings=readings)
     found, outcome = _compared(claim, solver)

@@ -14,7 +14,7 @@ from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.problem import Status
 from mechdesign.core.text import encode
 from mechdesign.core.values import frozen_value
-from mechdesign.papers.claims.tried import COMPARED, Reading, readings_of, require_evidence
+from mechdesign.papers.claims.evidence import COMPARED, Reading, readings_of, require_evidence
 
 ORIGINS = ("paper", "derived", "computed")
 OUTCOMES = ("holds", "refuted")
@@ -101,7 +101,7 @@ class Claim:
         What would decide a claim that is not decidable.
     readings : sequence of str or mapping
         The readings of the source that were tried, the most charitable one first: a sentence, or a table
-        with its outcome. See :class:`mechdesign.papers.claims.tried.Reading`.
+        with its outcome. See :class:`mechdesign.papers.claims.evidence.Reading`.
     witness : mapping
         The figures that refute it, which ``check`` has to find again: see
         ``mechdesign.papers.claims.witness``. Of a claim that is not decidable: those found under the reading
@@ -184,7 +184,7 @@ class Claim:
         _check_refutation(self)
         if not self.quantity:
             _check_words(self)
-            for each in self.tried:
+            for each in self.reading_records:
                 if each.is_computed:
                     in_reading(self, each)
             return
@@ -202,7 +202,7 @@ class Claim:
             _check_trend(self)
         else:
             _check_value(self)
-        for each in self.tried:
+        for each in self.reading_records:
             if each.is_computed:
                 in_reading(self, each)
 
@@ -217,7 +217,7 @@ class Claim:
         return self.outcome or ("refuted" if self.verdict == MISPRINT else self.verdict)
 
     @property
-    def tried(self) -> tuple[Reading, ...]:
+    def reading_records(self) -> tuple[Reading, ...]:
         """The readings of the source that were tried, in their order."""
         return readings_of(self.readings, self.is_in_words)
 
@@ -421,7 +421,7 @@ def _check_refutation(claim: Claim) -> None:
     if claim.verdict == "refuted":
         if not claim.reason.strip():
             raise ParameterError("reason", "a refuted claim needs one", "state why it is wrong")
-        for reading in claim.tried:
+        for reading in claim.reading_records:
             if reading.outcome == "holds":
                 raise ParameterError(
                     "readings",

@@ -18,7 +18,7 @@ from mechdesign.catalog.model import Model
 from mechdesign.catalog.shipped import models
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import stated, subject
-from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED, Claim
+from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED, Claim, kind_of
 from mechdesign.papers.claims.witness import witness_text
 
 WORST = ("refuted", MISPRINT, UNDECIDED, UNCHECKED, "holds")
@@ -58,10 +58,18 @@ class Finding:
 
     @property
     def statement(self) -> str:
-        """Statement with its subject: ``static_left at generator = redrawn: stated <= 0.5``; or in words."""
-        if self.claim.is_in_words:
-            return self.claim.text
-        return f"{subject(self.claim)}: stated {stated(self.claim, self.over)}"
+        """Statement with its subject: ``static_left at generator = redrawn: stated <= 0.5``; or in words.
+
+        A number of ours is not called stated: it is tried, or a limit next to the number that is printed.
+        """
+        claim, number = self.claim, stated(self.claim, self.over)
+        if claim.is_in_words:
+            return claim.text
+        if claim.is_printed and kind_of(claim.stated) == "number":
+            return f"{subject(claim)}: {number}, where the source states {claim.stated:g}"
+        if claim.is_of_formula:
+            return f"{subject(claim)}: {number} by the formula of the source"
+        return f"{subject(claim)}: {'stated' if claim.is_printed else 'tried'} {number}"
 
     @property
     def witness(self) -> str:

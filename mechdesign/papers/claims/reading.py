@@ -59,7 +59,7 @@ def require_readings(claim: Claim) -> None:
             "a refuted claim of the source needs them",
             "state what was tried, the most charitable first",
         )
-    for each in claim.tried:
+    for each in claim.reading_records:
         if not each.outcome:
             raise ModelFileError(
                 "readings",

@@ -71,12 +71,12 @@ class Selection:
             if place not in known:
                 raise ParameterError("claims", f"no family or model '{place}'")
         slugs = [slug for slug in models() if not self.places or _is_in(slug, self.places)]
-        found = [finding for slug in slugs for finding in claims_of(slug) if self._has(finding)]
-        if not found:
+        selected = [finding for slug in slugs for finding in claims_of(slug) if self._has(finding)]
+        if not selected:
             raise ParameterError("claims", f"no claim is selected by {self}")
         order = _order()
-        found.sort(key=lambda finding: order.get((finding.model.slug, finding.number), len(order)))
-        return [each for each in statements_of(found) if each.is_printed or self.own]
+        selected.sort(key=lambda finding: order.get((finding.model.slug, finding.number), len(order)))
+        return [each for each in statements_of(selected) if each.is_printed or self.own]
 
     def _has(self, finding: Finding) -> bool:
         is_cited = not self.cites or finding.cite in self.cites

@@ -16,7 +16,7 @@ HEADINGS = {"refuted": "Refuted", MISPRINT: "Misprints", UNDECIDED: "Not decidab
 """The verdicts that are listed, in their order, with the headings above them."""
 
 
-def counted(found: Iterable[Finding]) -> str:
+def counted(claims: Iterable[Finding]) -> str:
     """Return in a sentence how many statements of how many models are refuted, misprinted or undecided.
 
     Examples
@@ -24,10 +24,10 @@ def counted(found: Iterable[Finding]) -> str:
     >>> counted([])
     'no statement is refuted, misprinted or undecided'
     """
-    found = list(found)
+    claims = list(claims)
     parts = []
     for verdict in HEADINGS:
-        own = [finding for finding in found if finding.claim.verdict == verdict]
+        own = [finding for finding in claims if finding.claim.verdict == verdict]
         printed = [finding for finding in own if finding.claim.is_printed]
         tried = [finding for finding in own if not finding.claim.is_printed]
         if printed:
@@ -36,7 +36,7 @@ def counted(found: Iterable[Finding]) -> str:
             parts.append(_part(tried, f"that {'was' if statements(tried) == 1 else 'were'} only tried here"))
     if not parts:
         return "no statement is refuted, misprinted or undecided"
-    slugs = {finding.model.slug for finding in found}
+    slugs = {finding.model.slug for finding in claims}
     return f"{'; '.join(parts)}; in {number_of(len(slugs), 'model')}"
 
 
@@ -46,30 +46,30 @@ def _words(verdict: str, number: int) -> str:
     return f"{'is' if number == 1 else 'are'} {verdict_words(verdict)}"
 
 
-def _part(found: Sequence[Finding], whose: str) -> str:
-    return f"{number_of(statements(found), 'statement')} {whose} ({number_of(len(found), 'claim')})"
+def _part(claims: Sequence[Finding], whose: str) -> str:
+    return f"{number_of(statements(claims), 'statement')} {whose} ({number_of(len(claims), 'claim')})"
 
 
-def findings_text(found: Sequence[Finding], width: int | None = None) -> str:
+def findings_text(claims: Sequence[Finding], width: int | None = None) -> str:
     """Return findings for a terminal: their number, then sources, models, and a paragraph for each claim.
 
     Parameters
     ----------
-    found : sequence of Finding
+    claims : sequence of Finding
     width : int, optional
         The longest line; by default lines are as long as they come.
     """
-    lines = [_filled(f"{counted(found)}; mechdesign check MODEL finds them again", width, "")]
+    lines = [_filled(f"{counted(claims)}; mechdesign check MODEL finds them again", width, "")]
     for verdict, heading in HEADINGS.items():
-        own = [finding for finding in found if finding.claim.verdict == verdict]
+        own = [finding for finding in claims if finding.claim.verdict == verdict]
         if own:
             lines += ["", f"{heading}:", "", *_listed(own, width)]
     return "\n".join(lines)
 
 
-def _listed(found: Sequence[Finding], width: int | None) -> list[str]:
+def _listed(claims: Sequence[Finding], width: int | None) -> list[str]:
     lines: list[str] = []
-    for source, of_source in groupby(found, key=lambda finding: finding.source):
+    for source, of_source in groupby(claims, key=lambda finding: finding.source):
         lines += [*([""] if lines else []), _filled(source, width, "")]
         for slug, of_model in groupby(of_source, key=lambda finding: finding.model.slug):
             lines.append(f"  {slug}")
@@ -91,7 +91,7 @@ def _paragraph(finding: Finding) -> str:
     if claim.instead:
         parts.append(f"instead: {claim.instead}")
     if claim.readings:
-        parts.append(f"readings tried: {'; '.join(map(str, claim.tried))}")
+        parts.append(f"readings tried: {'; '.join(map(str, claim.reading_records))}")
     if claim.evidence:
         parts.append(f"shown by {', '.join(claim.evidence)}")
     return "; ".join(parts)

@@ -34,7 +34,7 @@ PREDICATES = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class LetterEntry:
     """A statement in a letter: its place and words, and lines with a label each."""
 
     title: str
@@ -42,12 +42,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Section:
+class LetterSection:
     """A part of a letter: its heading, a paragraph, and its entries."""
 
     heading: str
     opening: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LetterEntry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ class Letter:
         printed = [each for each in self.statements if each.is_printed]
         points = sum(len(each.judged) for each in printed)
         unchecked = len(self.of(UNCHECKED)) + len(self.unchecked_items)
-        found = [(len(self.of(verdict)), *words) for verdict, words in PREDICATES.items()]
-        numbers = [f"{number} {one if number == 1 else many}" for number, one, many in found if number]
+        numbered = [(len(self.of(verdict)), *words) for verdict, words in PREDICATES.items()]
+        numbers = [f"{number} {one if number == 1 else many}" for number, one, many in numbered if number]
         judged = len(printed) - len(self.of(UNCHECKED))
         were = "was" if judged == 1 else "were"
         text = f"{number_of(judged, 'statement')} {were} judged: {', '.join(numbers)}."
@@ -107,37 +107,37 @@ class Letter:
             "sentence from you is enough to put it right."
         )
 
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[LetterSection]:
         """Return the parts of the letter that are not empty."""
         refuted, misprints, undecided = (self.of(verdict) for verdict in ("refuted", MISPRINT, UNDECIDED))
         tried = self.of("refuted", own=True)
         unchecked = [
-            Entry(self._title(each), (("Why", each.first.claim.reason),)) for each in self.of(UNCHECKED)
+            LetterEntry(self._title(each), (("Why", each.first.claim.reason),)) for each in self.of(UNCHECKED)
         ]
         unchecked += [
-            Entry(f"{item.place}: {item.title}", (("Why", item.why),)) for item in self.unchecked_items
+            LetterEntry(f"{item.place}: {item.title}", (("Why", item.why),)) for item in self.unchecked_items
         ]
         parts = [
-            Section("What holds", self._holding()),
-            Section(
+            LetterSection("What holds", self._holding()),
+            LetterSection(
                 "What does not hold as stated",
                 "None of the readings that were tried makes these true. The last line says what does hold.",
                 tuple(map(self._refuted, refuted)),
             ),
-            Section(
+            LetterSection(
                 "What looks like a misprint",
                 "The derivation around these has another formula, and with it they are right.",
                 tuple(map(self._misprint, misprints)),
             ),
-            Section(
+            LetterSection(
                 "What could not be decided",
                 "These depend on something that was not at hand; each entry says what would decide it.",
                 tuple(map(self._undecided, undecided)),
             ),
-            Section(
+            LetterSection(
                 "What was not checked", "These could be decided, and nothing here does.", tuple(unchecked)
             ),
-            Section(
+            LetterSection(
                 "What was tried beside",
                 "The text does not state these; a reader might expect them, and they fail.",
                 tuple(map(self._refuted, tried)),
@@ -173,18 +173,18 @@ class Letter:
         return self.places.get((statement.first.model.slug, statement.first.number), "")
 
     def _title(self, statement: Statement) -> str:
-        return titled(self.place(statement), statement)
+        return title_of(self.place(statement), statement)
 
-    def _refuted(self, statement: Statement) -> Entry:
+    def _refuted(self, statement: Statement) -> LetterEntry:
         claim = statement.first.claim
         computed = statement.first.witness if claim.witness else ""
         lines = [("What was computed", computed), ("Why", claim.reason), _readings(statement)]
         return _entry(self._title(statement), statement, lines)
 
-    def _misprint(self, statement: Statement) -> Entry:
+    def _misprint(self, statement: Statement) -> LetterEntry:
         return _entry(self._title(statement), statement, [("Why", statement.first.claim.reason)])
 
-    def _undecided(self, statement: Statement) -> Entry:
+    def _undecided(self, statement: Statement) -> LetterEntry:
         claim = statement.first.claim
         figures = f", {statement.first.witness}" if claim.witness else ""
         lines = [("Why", claim.reason), ("What would decide it", claim.decided_by)]
@@ -195,24 +195,24 @@ class Letter:
         return _entry(self._title(statement), statement, lines)
 
 
-def titled(place: str, statement: Statement) -> str:
+def title_of(place: str, statement: Statement) -> str:
     """Return a statement with the item that it stands in, unless it begins so itself."""
     name = statement.name
     return f"{place}: {name}" if place and not name.startswith(place) else name
 
 
 def _readings(statement: Statement) -> tuple[str, str]:
-    return "Readings tried", "; ".join(map(str, statement.first.claim.tried))
+    return "Readings tried", "; ".join(map(str, statement.first.claim.reading_records))
 
 
-def _entry(title: str, statement: Statement, lines: list[tuple[str, str]]) -> Entry:
+def _entry(title: str, statement: Statement, lines: list[tuple[str, str]]) -> LetterEntry:
     """Return an entry: its place and what is compared, these lines, then what holds and what shows it."""
     claim = statement.first.claim
     first = [("Where", "" if statement.name == claim.where else claim.where)]
     if not claim.is_in_words and not claim.text:
         first.append(("What was compared", statement.first.statement))
     every = [*first, *lines, *_ending(statement)]
-    return Entry(title, tuple((label, text) for label, text in every if text))
+    return LetterEntry(title, tuple((label, text) for label, text in every if text))
 
 
 def _ending(statement: Statement) -> list[tuple[str, str]]:
@@ -245,7 +245,7 @@ def letter(cite: str) -> Letter:
     items = next((document.items for document in sources() if document.cite == cite), ())
     statements = tuple(statements_on(cite))
     if not statements:
-        raise UnknownNameError("findings", f"no source '{cite}'", suggestion(cite, cited()))
+        raise UnknownNameError("findings", f"no source '{cite}'", suggestion(cite, citation_keys()))
     places: dict[tuple[str, int], str] = {}
     for item in sorted(items, key=lambda item: item.kind in UNNUMBERED):
         for finding in item.findings():
@@ -253,23 +253,23 @@ def letter(cite: str) -> Letter:
     return Letter(cite, items, statements, places)
 
 
-def cited() -> list[str]:
+def citation_keys() -> list[str]:
     """Return the keys of all sources that claims are about, first those that are listed item by item."""
     listed = [document.cite for document in sources()]
     others = {finding.cite for slug in models() for finding in claims_of(slug)} & set(bibliography())
     return list(dict.fromkeys([*listed, *sorted(others)]))
 
 
-def letter_text(found: Letter, width: int | None = None) -> str:
+def letter_text(message: Letter, width: int | None = None) -> str:
     """Return a letter for a terminal."""
     lines = [
-        *_filled(found.title, width),
+        *_filled(message.title, width),
         "",
-        *_filled(found.counts, width),
+        *_filled(message.counts, width),
         "",
-        *_filled(found.opening, width),
+        *_filled(message.opening, width),
     ]
-    for section in found.sections():
+    for section in message.sections():
         number = f" ({len(section.entries)})" if section.entries else ""
         lines += ["", f"{section.heading}{number}", "", *_filled(section.opening, width)]
         for place, entry in enumerate(section.entries, 1):
@@ -279,20 +279,20 @@ def letter_text(found: Letter, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def letter_page(found: Letter, level: int = 2) -> str:
+def letter_page(message: Letter, level: int = 2) -> str:
     """Return a letter as Markdown, its sections under headings of this level."""
-    parts = [escaped(found.counts), escaped(found.opening)]
-    for section in found.sections():
+    parts = [escaped(message.counts), escaped(message.opening)]
+    for section in message.sections():
         parts += [f"{'#' * level} {section.heading}", escaped(section.opening)]
         parts += _items(section)
     return "\n\n".join(parts) + "\n"
 
 
-def _items(section: Section) -> list[str]:
+def _items(section: LetterSection) -> list[str]:
     return [_item(place, entry) for place, entry in enumerate(section.entries, 1)]
 
 
-def _item(place: int, entry: Entry) -> str:
+def _item(place: int, entry: LetterEntry) -> str:
     lines = [f"{place}. **{escaped(entry.title)}**"]
     lines += [f"   - *{label}:* {escaped(text)}" for label, text in entry.lines]
     return "\n".join(lines)
@@ -317,17 +317,17 @@ def overview_page(letters: Sequence[Letter]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def overview_row(found: Letter) -> list[str]:
+def overview_row(message: Letter) -> list[str]:
     """Return the key of a source, and the numbers of its statements: all, then by verdict."""
-    counts = {verdict: len(found.of(verdict)) for verdict in WORST}
-    counts[UNCHECKED] += len(found.unchecked_items)
+    counts = {verdict: len(message.of(verdict)) for verdict in WORST}
+    counts[UNCHECKED] += len(message.unchecked_items)
     order = ("holds", "refuted", MISPRINT, UNDECIDED, UNCHECKED)
-    return [found.cite, str(sum(counts.values())), *(str(counts[verdict]) for verdict in order)]
+    return [message.cite, str(sum(counts.values())), *(str(counts[verdict]) for verdict in order)]
 
 
-def _brief(found: Letter, statement: Statement) -> str:
+def _brief(message: Letter, statement: Statement) -> str:
     """Return a statement that does not hold, and what holds instead, as one line."""
-    text = titled(found.place(statement), statement)
+    text = title_of(message.place(statement), statement)
     text += " (misprint)" if statement.verdict == MISPRINT else ""
     instead = statement.first.claim.instead
     return f"{text}. Instead: {instead}." if instead else f"{text}."

@@ -302,7 +302,7 @@ def _claim(result: ClaimResult, number: int, model: str) -> dict[str, Any]:
         "words": result.verdict_words,
         "expected": result.as_expected,
         "reason": markup(marked_up(result.remark)) if result.remark else "",
-        "readings": [printable(str(each)) for each in claim.tried],
+        "readings": [printable(str(each)) for each in claim.reading_records],
     }
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from mechdesign.papers.claims.claim import MISPRINT, UNDECIDED, VERDICT_WORDS, VERDICTS
+from mechdesign.papers.claims.evidence import kind_of_evidence
 from mechdesign.papers.claims.findings import Statement
 from mechdesign.papers.claims.sources import VerdictTally
-from mechdesign.papers.claims.tried import kind_of_evidence
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#$~|^])")
 """Characters that Markdown or mathematics in it would take for its own."""

@@ -109,8 +109,8 @@ def readings_of(entries: Sequence[str | Mapping[str, Any]], is_in_words: bool) -
     is_in_words : bool
         Whether the claim has no quantity: then nothing is computed in its own reading.
     """
-    found = tuple(map(reading, entries))
-    own = [each.text for each in found if each.is_computed and not each.compared]
+    records = tuple(map(reading, entries))
+    own = [each.text for each in records if each.is_computed and not each.compared]
     if own and is_in_words:
         raise ParameterError(
             "readings", f"'{own[0]}' has no evidence", "give evidence, or a quantity and value"
@@ -121,7 +121,7 @@ def readings_of(entries: Sequence[str | Mapping[str, Any]], is_in_words: bool) -
             f"'{own[0]}' and '{own[1]}' compute the same, the claim itself",
             "give what differs (quantity, value, at, ...), or evidence",
         )
-    return found
+    return records
 
 
 def require_evidence(key: str, evidence: Any) -> None:
