@@ -214,6 +214,7 @@ value = 0.1
 where = "{nasty}"
 verdict = "refuted"
 reason = "{nasty}"
+readings = [{{ text = "{nasty}", outcome = "refuted" }}]
 """
     )
     made = models_page([model_result(load_model(path))], "1")
