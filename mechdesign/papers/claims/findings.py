@@ -153,11 +153,14 @@ class Statement:
         return words or self.first.claim.statement or self.first.statement
 
     @property
+    def is_worded(self) -> bool:
+        """Whether a claim has its words, and not a quantity alone."""
+        return bool(self.first.claim.statement) or any(point.claim.text for point in self.judged)
+
+    @property
     def name(self) -> str:
         """The statement in words as ``text``, but its place where no claim has words."""
-        claim = self.first.claim
-        is_worded = claim.statement or any(point.claim.text for point in self.judged)
-        return self.text if is_worded or not claim.where else claim.where
+        return self.text if self.is_worded or not self.where else self.where
 
     @property
     def where(self) -> str:

@@ -82,8 +82,28 @@ def _row(statement: Statement) -> str:
         verdict = verdict.replace(words, f"**{words}**", 1)
     shown = [f"`{slug}`" for slug in statement.models]
     shown += [_evidence(piece) for piece in statement.evidence]
-    cells = [escaped(statement.text), escaped(statement.where), verdict, ", ".join(shown)]
-    return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
+    cells = [*map(escaped, words_and_place(statement.text, statement.where, statement.is_worded)), verdict]
+    return f"| {' | '.join(' '.join(cell.split()) for cell in [*cells, ', '.join(shown)])} |"
+
+
+def words_and_place(text: str, where: str, is_worded: bool) -> tuple[str, str]:
+    """Return the words of a statement and its place; a place often has the words after a colon.
+
+    Examples
+    --------
+    >>> words_and_place("surplus: stated 0", "lemma 3: no type has a surplus", False)
+    ('no type has a surplus (surplus: stated 0)', 'lemma 3')
+    >>> words_and_place("table 6: ranks", "table 6: ranks", True)
+    ('ranks', 'table 6')
+    >>> words_and_place("surplus: stated 0", "lemma 3", False)
+    ('surplus: stated 0', 'lemma 3')
+    """
+    place, _, words = where.partition(": ")
+    if not words:
+        return text, where
+    if is_worded:
+        return (words, place) if text == where else (text, where)
+    return f"{words} ({text})", place
 
 
 def _evidence(piece: str) -> str:
