@@ -215,6 +215,9 @@ where = "{nasty}"
 verdict = "refuted"
 reason = "{nasty}"
 readings = [{{ text = "{nasty}", outcome = "refuted" }}]
+[[claim]]
+text = "{nasty}"
+evidence = ["source: {nasty}"]
 """
     )
     made = models_page([model_result(load_model(path))], "1")

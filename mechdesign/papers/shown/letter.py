@@ -121,7 +121,7 @@ class Letter:
             LetterSection("What holds", self._holding()),
             LetterSection(
                 "What does not hold as stated",
-                "None of the readings that were tried makes these true. The last line says what does hold.",
+                "None of the readings that were tried makes these true. Most entries say what holds instead.",
                 tuple(map(self._refuted, refuted)),
             ),
             LetterSection(
@@ -173,7 +173,7 @@ class Letter:
         return self.places.get((statement.first.model.slug, statement.first.number), "")
 
     def _title(self, statement: Statement) -> str:
-        return title_of(self.place(statement), statement)
+        return title_of(self.place(statement), statement).replace(f"{self.cite}, ", "")
 
     def _refuted(self, statement: Statement) -> LetterEntry:
         claim = statement.first.claim

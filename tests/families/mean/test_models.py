@@ -31,14 +31,8 @@ def test_the_finding_about_the_printed_optimum_comes_out_of_compare():
         "widened_epsilon",
     ]
     undecided = [result.claim.quantity for result in check.claims if result.verdict == "not-decidable"]
-    in_words = ""  # the inflection point after corollary 1
-    assert undecided == [
-        "widened_slope_2",
-        "widened_slope_1",
-        "widened_slope_1",
-        "given_users_value",
-        in_words,
-    ]
+    assert undecided[:3] == ["widened_slope_2", "widened_slope_1", "widened_slope_1"]
+    assert set(undecided[3:]) == {"given_users_value", ""}, "whose users, and the inflection point in words"
 
 
 def test_the_example_runs():
