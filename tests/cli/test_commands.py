@@ -22,7 +22,6 @@ prior = [0.2, 0.8]
 epsilon = 0.1
 delta = 0.15
 """
-READ = 'readings = [{ text = "as printed", outcome = "refuted" }]'
 RUN_KEYS = {
     "model", "problem", "method", "kind", "status", "sense", "value", "bound", "variables", "residuals",
     "certificates", "seconds", "solver",
@@ -183,13 +182,16 @@ def test_sweep_takes_the_points_that_are_set(capsys):
     assert main(["sweep", name, "--set", "epsilon=-1"]) == 2
 
 
+REFUTED = 'verdict = "refuted"\nreason = "no"\nreadings = [{ text = "as it stands", outcome = "refuted" }]'
+
+
 @pytest.mark.parametrize(
     ("claim", "code"),
     [
         ("value = 0.83\ntolerance = 1e-9", 0),
         ("value = 0.84\ntolerance = 1e-9", 1),
-        ('value = 0.84\ntolerance = 1e-9\nverdict = "refuted"\nreason = "no"\n' + READ, 0),
-        ('value = 0.83\ntolerance = 1e-9\nverdict = "refuted"\nreason = "no"\n' + READ, 1),
+        (f"value = 0.84\ntolerance = 1e-9\n{REFUTED}", 0),
+        (f"value = 0.83\ntolerance = 1e-9\n{REFUTED}", 1),
     ],
 )
 def test_a_flipped_verdict_makes_check_and_compare_exit_1(tmp_path, capsys, claim, code):
