@@ -13,9 +13,8 @@ from sphinx.util import logging
 
 import mechdesign
 from mechdesign.cli.parser import parser
-from mechdesign.papers.claims.claim import UNDECIDED
-from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
+from mechdesign.papers.shown.letter import letter, letter_page, others_page
 from mechdesign.papers.shown.sources import counted as counted_items, items_page, overview_page
 from mechdesign.report.page.render import mathml
 
@@ -65,15 +64,11 @@ suppress_warnings = ["ref.python"]
 
 
 def add_findings(app, docname, source):
-    """Put the refuted and the undecided claims of the models in the places that their page has for them."""
-    if docname == "papers/findings":
-        refuted, undecided = findings(), findings(verdict=UNDECIDED)
-        for place, text in (
-            ("counts", f"{counted(refuted, undecided)}."),
-            ("findings", findings_page(refuted)),
-            ("undecided", undecided_page(undecided)),
-        ):
-            source[0] = source[0].replace(f"<!-- {place} -->", text)
+    """Put the letter on a source, made from the claims of the models, in its place on the page."""
+    page = docname.removeprefix("papers/findings_")
+    if page != docname:
+        text = others_page() if page == "others" else letter_page(letter(page))
+        source[0] = source[0].replace("<!-- letter -->", text)
 
 
 def add_sources(app, docname, source):

@@ -45,7 +45,8 @@ def add_commands(command: AddCommand) -> None:
     command("compare", _compare, text, _compare_options)
     text = "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"
     command("check", _check, text, _check_options)
-    command("findings", _findings, "list the refuted claims, and those not decidable here", _findings_options)
+    text = "print what is found of a source as a letter to its authors, or what does not hold in a family"
+    command("findings", _findings, text, _findings_options)
     command("sweep", _sweep, "solve a model over its sweep, with its simulation", _sweep_options)
     command(
         "tradeoff",
@@ -96,8 +97,14 @@ def _check_options(added: argparse.ArgumentParser, verbose: bool = True) -> None
 
 
 def _findings_options(listing: argparse.ArgumentParser) -> None:
-    listing.add_argument("family", nargs="?", help="only this family")
-    listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.add_argument(
+        "subject",
+        nargs="?",
+        metavar="SOURCE|FAMILY",
+        help="a source such as liu2023, for a letter to its authors: what holds, what does not, and what "
+        "could not be decided; or a family, for the claims of its models that do not hold",
+    )
+    listing.add_argument("--json", action="store_true", help="print JSON, an object for each claim")
 
 
 def _sweep_options(sweep: argparse.ArgumentParser) -> None:
@@ -167,16 +174,30 @@ def _unknown_family(command: str, family: str) -> UnknownNameError:
 def _findings(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
-    from mechdesign.papers.claims.claim import UNDECIDED
-    from mechdesign.papers.claims.findings import findings, findings_text
+    from mechdesign.papers.claims.findings import findings
+    from mechdesign.papers.shown.findings import HEADINGS, findings_text
+    from mechdesign.papers.shown.letter import citation_keys, letter, letter_text
 
-    if not models(options.family):
-        raise _unknown_family("findings", options.family)
-    refutations, undecided = findings(options.family), findings(options.family, UNDECIDED)
-    if options.json:
-        print_json([finding.as_dict() for finding in [*refutations, *undecided]])
+    subject, message = options.subject, None
+    if subject in citation_keys():
+        message = letter(subject)
+        claims = [
+            point for each in message.statements for point in each.points if point.claim.verdict in HEADINGS
+        ]
+    elif models(subject):
+        claims = [finding for verdict in HEADINGS for finding in findings(subject, verdict)]
     else:
-        print(findings_text(refutations, terminal_width(), undecided))
+        known = [*sorted({slug.partition("/")[0] for slug in models()}), *citation_keys()]
+        raise UnknownNameError("findings", f"no family or source '{subject}'", suggestion(subject, known))
+    if options.json:
+        print_json([finding.as_dict() for finding in claims])
+    else:
+        text = (
+            findings_text(claims, terminal_width())
+            if message is None
+            else letter_text(message, terminal_width())
+        )
+        print(text)
     return FINE
 
 

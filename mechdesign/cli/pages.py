@@ -33,7 +33,7 @@ def add_commands(command: AddCommand) -> None:
         "list every item of the sources, where it is here and its verdict",
         _sources_options,
     )
-    summary = "print the numbers of a source's tables and figures next to the computed ones"
+    summary = "print the numbers of a source: as stated, rebuilt by its formula, ours, and their difference"
     command("table", _table, summary, _table_options)
 
 
@@ -240,7 +240,9 @@ def _table(options: argparse.Namespace) -> int:
         figures = model_figures(model, rows, check.comparison.runs)
     columns = source_numbers(check, figures)
     if not columns:
-        raise ParameterError(model.slug, "its source prints no numbers", f"see mechdesign show {model.slug}")
+        raise ParameterError(
+            model.slug, "no claim of it is about a number", f"see mechdesign show {model.slug}"
+        )
     count = len(next(iter(columns.values())))
     if options.output:
         write_results(options.output, {"numbers": columns})

@@ -25,13 +25,14 @@ prior = [0.5, 0.5]
 epsilon = 1.0
 [[claim]]
 quantity = "value"
-value = 0.7310585786300049
-tolerance = 1e-9
+value = 0.7311
+tolerance = 1e-4
 [[claim]]
 quantity = "value"
 value = 0.9
 verdict = "refuted"
 reason = "too large"
+readings = [{ text = "as printed", outcome = "refuted" }]
 at = { epsilon = 2.0 }
 [[claim]]
 quantity = "value"
@@ -129,13 +130,22 @@ def test_printed_claims_are_open_markers_where_they_belong(tmp_path):
     model = load_model(written(tmp_path, "[[figure]]\nat = { delta = 0.0 }"))
     panel = model_figures(model)[0].panels[0]
     stated, refuted = (mark for mark in panel.marks if isinstance(mark, marks.Points))
-    assert (stated.x.tolist(), stated.y.tolist()) == ([1.0], [0.7310585786300049])
+    assert (stated.x.tolist(), stated.y.tolist()) == ([1.0], [0.7311])
     assert (refuted.x.tolist(), refuted.y.tolist()) == ([2.0], [0.9])
     assert stated.open
     assert refuted.label == "stated in the source, refuted"
     for figure in ("at = { delta = 0.1 }", "methods = ['lp']\nclaims = false", "y = 'bound'"):
         again = model_figures(load_model(written(tmp_path, f"[[figure]]\n{figure}")))[0].panels[0]
         assert not [mark for mark in again.marks if isinstance(mark, marks.Points)]
+
+
+def test_the_value_of_a_formula_is_not_a_number_that_the_source_states(tmp_path):
+    for number in ("0.7310585786300049", '0.7311\nstated = "formula"'):
+        path = written(tmp_path, "[[figure]]\nat = { delta = 0.0 }")
+        path.write_text(path.read_text().replace("value = 0.7311", f"value = {number}"))
+        panel = model_figures(load_model(path))[0].panels[0]
+        (refuted,) = (mark for mark in panel.marks if isinstance(mark, marks.Points))
+        assert refuted.y.tolist() == [0.9]
 
 
 def test_a_printed_claim_that_is_not_decidable_has_markers_of_its_own(tmp_path):

@@ -159,7 +159,7 @@ def test_verdicts_are_counted_apart_for_the_source_and_for_us():
         "x",
         claims={
             "contract/irregular": (
-                "lemma 4.3.9, of the menu",
+                "theorem 4.3.12",
                 "ironing: H/lambda = (1, 102, 2.201) pools types 2 and 3",
             )
         },

@@ -182,13 +182,16 @@ def test_sweep_takes_the_points_that_are_set(capsys):
     assert main(["sweep", name, "--set", "epsilon=-1"]) == 2
 
 
+REFUTED = 'verdict = "refuted"\nreason = "no"\nreadings = [{ text = "as it stands", outcome = "refuted" }]'
+
+
 @pytest.mark.parametrize(
     ("claim", "code"),
     [
         ("value = 0.83\ntolerance = 1e-9", 0),
         ("value = 0.84\ntolerance = 1e-9", 1),
-        ('value = 0.84\ntolerance = 1e-9\nverdict = "refuted"\nreason = "misprint"', 0),
-        ('value = 0.83\ntolerance = 1e-9\nverdict = "refuted"\nreason = "misprint"', 1),
+        (f"value = 0.84\ntolerance = 1e-9\n{REFUTED}", 0),
+        (f"value = 0.83\ntolerance = 1e-9\n{REFUTED}", 1),
     ],
 )
 def test_a_flipped_verdict_makes_check_and_compare_exit_1(tmp_path, capsys, claim, code):

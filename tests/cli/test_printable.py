@@ -39,6 +39,7 @@ quantity = "value"
 value = 0.9
 verdict = "refuted"
 reason = "{NASTY}"
+readings = [{{ text = "{NASTY}", outcome = "refuted" }}]
 where = "{NASTY}"
 """
 

@@ -15,6 +15,13 @@ from mechdesign.catalog.sweeping import sweep_points
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.mean.papers.printed_tables import (
+    COMPARED,
+    MOST_ERRORS,
+    PRINTED_ERRORS,
+    errors_outside,
+    possible_errors,
+)
 from mechdesign.report.tables import write_results
 
 HEADER = ["question", "category", "estimate", "standard_error", "low", "high"]
@@ -216,18 +223,20 @@ def test_every_figure_has_its_quantities_by_their_methods():
     assert all(isinstance(each[name], float) for each in plotted for name in names)
 
 
-def test_the_table_of_a_source_has_printed_beside_found(tmp_path, monkeypatch, capsys):
+def test_the_table_of_a_source_has_stated_and_rebuilt_beside_ours(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["table", "response/zhou2019_figure2", "-o", "t.csv"]) == 0
     assert capsys.readouterr().out.startswith("t.csv: ")
     header, *rows = rows_of("t.csv")
     assert header == [
-        *("quantity", "method", "epsilon", "prior", "relation", "printed", "found", "verdict", "origin"),
-        "where",
+        *("quantity", "method", "epsilon", "prior", "relation", "stated", "rebuilt", "ours", "difference"),
+        *("verdict", "origin", "where"),
     ]
-    printed = [row for row in rows if row[5]]
-    assert len(printed) >= 8
-    assert all(float(row[5]) == pytest.approx(float(row[6]), abs=1e-9) for row in printed)
+    of_formula = [row for row in rows if row[6]]
+    assert len(of_formula) >= 8
+    assert {row[5] for row in of_formula} == {"as a formula"}, "none of these numbers is printed"
+    assert all(float(row[6]) == pytest.approx(float(row[7]), abs=1e-9) for row in of_formula)
+    assert all(float(row[8]) == 0.0 for row in of_formula)
     drawn = [row for row in rows if row[-1].startswith("figure: ")]
     points = len(sweep_points(load_model("response/zhou2019_figure2")))
     surface, sections = (
@@ -245,7 +254,35 @@ def test_a_list_of_a_table_is_a_row_an_entry(capsys):
     rows = json.loads(capsys.readouterr().out)
     place = "table 3.3, d = 8, k = 3, n = 2^16"
     cell = [row for row in rows if row["where"] == place and row["epsilon"] == 2.0]
-    assert [(row["entry"], row["printed"], row["found"]) for row in cell] == [(0, 4, 4), (1, 14, 14)]
+    assert [(row["entry"], row["stated"], row["ours"]) for row in cell] == [(0, 4, 4), (1, 14, 14)]
+
+
+def test_what_is_lost_is_rebuilt_and_what_is_ours_is_not_called_stated(capsys):
+    assert main(["table", "shuffle/wang2022_table1", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    cells = [row for row in rows if row["where"] == "table 1, eq. (3)"]
+    assert len(cells) == 25
+    assert {row["stated"] for row in cells} == {"lost in the copy"}
+    assert all(abs(row["difference"]) <= 5e-5 for row in cells)
+    assert main(["table", "contract/three_types", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    own = [row for row in rows if row["origin"] in ("derived", "computed")]
+    assert len(own) > 3
+    assert {row["stated"] for row in own} == {None}
+    assert all(row["recorded"] is not None for row in own)
+
+
+def test_table_8_has_the_printed_numbers_their_ranges_and_their_distances(capsys):
+    assert main(["table", "mean/rcp2023_table8", "--json"]) == 0
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["stated"] is not None]
+    assert len(rows) == 45
+    for row in rows:
+        name = row["quantity"].removeprefix("table_8_")
+        assert row["stated"] == PRINTED_ERRORS[row["epsilon"]][COMPARED.index(name)]
+        assert (row["least"], row["largest"]) == possible_errors(name, row["epsilon"])
+        assert (row["standard errors"] > MOST_ERRORS) == (row["verdict"] != "holds")
+        assert row["standard errors"] == abs(errors_outside(row["epsilon"])[name])
+        assert row["ours"] is None
 
 
 def test_a_model_without_numbers_says_so(tmp_path, capsys):
@@ -255,4 +292,4 @@ def test_a_model_without_numbers_says_so(tmp_path, capsys):
         "[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\n"
     )
     assert main(["table", str(path)]) == 2
-    assert "its source prints no numbers; see mechdesign show" in capsys.readouterr().err
+    assert "no claim of it is about a number; see mechdesign show" in capsys.readouterr().err

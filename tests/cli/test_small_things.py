@@ -33,7 +33,7 @@ def survey(tmp_path, capsys):
     ("arguments", "hint"),
     [
         (("list", "marginal"), "no family 'marginal'; did you mean 'marginals'?"),
-        (("findings", "shufle"), "no family 'shufle'; did you mean 'shuffle'?"),
+        (("findings", "shufle"), "no family or source 'shufle'; did you mean 'shuffle'?"),
         (("show", "frequency"), "no model or problem 'frequency'; did you mean 'frequency-oracle'?"),
         (("compare", "marginal"), "no model or family 'marginal'; did you mean 'marginals'?"),
         (

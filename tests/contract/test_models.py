@@ -127,7 +127,8 @@ def printing_the_check_is_readable(slug):
 def every_claim_can_fail(slug):
     """A value moved beyond the tolerance flips the verdict, and the found one in its place holds."""
     for result in check_of(slug).claims:
-        assert_can_fail(result.claim, result.found)
+        if not result.claim.is_in_words:
+            assert_can_fail(result.claim, result.found)
 
 
 def an_optimum_is_claimed_by_default(slug):

@@ -160,6 +160,7 @@ value = 0.5
 where = {q(NASTY)}
 verdict = "refuted"
 reason = {q(NASTY + tex)}
+readings = [{{ text = {q(NASTY)}, outcome = "refuted" }}]
 """
     )
     page = tmp_path / "evil.html"

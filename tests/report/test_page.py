@@ -129,6 +129,18 @@ def test_the_best_method_is_named_and_refuted_claims_are_one_step_away(page):
             assert f"{number}. {subject}" in text
 
 
+def test_misprints_are_counted_apart_and_are_no_alarm():
+    model = load_model("response/zhou2019_model2")
+    page = models_page([model_result(model)], "1")
+    text = " ".join(Outline(page).text.split())
+    number = sum(claim.verdict == "misprint" for claim in model.claims)
+    assert number > 0
+    assert f"0 refuted, {number} misprint" in text
+    assert f"✗ {number} misprint" in text
+    assert 'class="mark fails"' not in page
+    assert 'data-verdicts="misprint' in page
+
+
 def test_claims_that_are_not_decidable_are_counted_apart_and_one_step_away():
     page = models_page([model_result(load_model("response/zhou2019_model1"))], "1")
     text = " ".join(Outline(page).text.split())
@@ -214,6 +226,10 @@ value = 0.1
 where = "{nasty}"
 verdict = "refuted"
 reason = "{nasty}"
+readings = [{{ text = "{nasty}", outcome = "refuted" }}]
+[[claim]]
+text = "{nasty}"
+evidence = ["source: {nasty}"]
 """
     )
     made = models_page([model_result(load_model(path))], "1")

@@ -33,6 +33,7 @@ from mechdesign.families.joint.likelihood import (
     judged,
     most_likely,
 )
+from mechdesign.families.joint.maker import maker_note, require_maker
 from mechdesign.families.joint.one_hot import (
     GENERATORS,
     Codes,
@@ -229,7 +230,8 @@ class JointDistribution(Problem[Mechanism]):
         "Number of users who sent each; one each by default.", _counts, form="sequence of int", default=None
     )
     reports: FileReports | SimulatedReports | None = related(
-        "In place of patterns: a table with a ``name``.",
+        "In place of patterns: a table with a ``name``. Redraw, keep and add are compared with ``mechanism``,"
+        " the file that made them.",
         _reports,
         form="FileReports or SimulatedReports",
         default=None,
@@ -275,6 +277,9 @@ class JointDistribution(Problem[Mechanism]):
         if self.patterns is None and self.counts is not None:
             raise ParameterError("counts", "belong to patterns", "omit them with reports")
         Likelihood.require_room(self.attributes, len(self.different[0]))
+        if isinstance(self.reports, FileReports) and self.reports.mechanism is not None:
+            stated = {"redraw": self.redraw, "keep": self.keep, "add": self.add}
+            require_maker(self.reports, self.reports.mechanism, self.attributes, stated)
         self._require_plausible()
 
     # The reports
@@ -397,7 +402,7 @@ class JointDistribution(Problem[Mechanism]):
         if self.penalty:
             near = self.judge_penalized(solution.variables)
             return (
-                Certificate("distribution", max(residuals.values()) <= 1e-9, False, residuals),
+                self._sums(residuals),
                 Certificate(
                     "optimality",
                     near.distance <= DISTANCE,
@@ -409,7 +414,7 @@ class JointDistribution(Problem[Mechanism]):
         judgement = self.judge(solution.variables)
         figures = {"largest_ratio": judgement.ratio, "log_likelihood_gap": judgement.value - judgement.bound}
         return (
-            Certificate("distribution", max(residuals.values()) <= 1e-9, False, residuals),
+            self._sums(residuals),
             Certificate(
                 "optimality",
                 judgement.ratio <= 1.0 + GAP,
@@ -418,6 +423,12 @@ class JointDistribution(Problem[Mechanism]):
                 note="bound from the largest mean likelihood ratio of a cell",
             ),
         )
+
+    def _sums(self, residuals: Mapping[str, float]) -> Certificate:
+        """Return whether it is a distribution, with a note on whose reports these are."""
+        holds = max(residuals.values()) <= 1e-9
+        note = maker_note(self.reports) if isinstance(self.reports, FileReports) else ""
+        return Certificate("distribution", holds, False, residuals, note=note)
 
 
 def outcome(

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, probability_vector
@@ -219,13 +220,28 @@ CLASSES = 6
 
 @dataclass(frozen=True)
 class FileReports:
-    """Reports in a CSV file: one column of texts as ``randomize`` of a joint response writes them."""
+    """Reports in a CSV file: one column of texts as ``randomize`` of a joint response writes them.
+
+    Attributes
+    ----------
+    path : str
+    mechanism : str, optional
+        The file of the mechanism that made the reports.
+    """
 
     path: str
+    mechanism: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the generator that names it."""
-        return {"name": "file", "path": self.path}
+        named = {} if self.mechanism is None else {"mechanism": self.mechanism}
+        return {"name": "file", "path": self.path, **named}
+
+    def mark(self) -> str | None:
+        """Return the mark of a mechanism and survey in the column's name; None without one."""
+        with open(self.path, encoding="utf-8", newline="") as lines:
+            header = next(row for row in csv.reader(lines) if row)
+        return mark_in(header[0])
 
     def patterns(self, sizes: Sequence[int], own: float, other: float) -> tuple[Packed, Codes]:
         """Return the different reports and how many users sent each."""
@@ -314,12 +330,15 @@ def _mixture(sizes: Sequence[int], users: int, rng: np.random.Generator) -> Code
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def from_file(path: str) -> FileReports:
-    """Return the reports of a CSV file with one column."""
+def from_file(path: str, mechanism: str | None = None) -> FileReports:
+    """Return the reports of a CSV file with one column, and the file of the mechanism that made them."""
     name: Any = path
     if not isinstance(name, str) or not name:
         raise ParameterError("reports", "'path' is not a string", "give the path of a CSV file")
-    return FileReports(path)
+    maker: Any = mechanism
+    if maker is not None and (not isinstance(maker, str) or not maker):
+        raise ParameterError("reports", "'mechanism' is not a string", "give the path of a mechanism file")
+    return FileReports(path, mechanism)
 
 
 def simulated(distribution: Any, users: int, seed: int) -> SimulatedReports:

@@ -14,11 +14,48 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import TextInNotebooks, encode
-from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS, Claim
+from mechdesign.papers.claims.claim import (
+    NOT_EVALUATED,
+    UNDECIDED,
+    VERDICT_WORDS,
+    VERDICTS,
+    Claim,
+    in_reading,
+)
+from mechdesign.papers.claims.evidence import Reading
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge
-from mechdesign.papers.claims.witness import Figures, figures_of, lost, needs_figures, suggested, witness_text
+from mechdesign.papers.claims.witness import (
+    Figures,
+    agrees,
+    figures_of,
+    lost,
+    needs_figures,
+    suggested,
+    witness_text,
+)
 from mechdesign.report.compare import Comparison, compare
+
+
+@dataclass(frozen=True)
+class ReadingResult:
+    """What was computed in a reading of a claim: the number, and whether the statement holds there."""
+
+    reading: Reading
+    found: Any
+    outcome: str
+
+    @property
+    def mistake(self) -> str:
+        """What comes out otherwise than recorded, as half a sentence; empty where nothing does."""
+        recorded = self.reading
+        if self.outcome != recorded.outcome:
+            return f"in the reading '{recorded.text}' it is {self.outcome}, recorded as {recorded.outcome}"
+        found = list(self.found.numbers) if isinstance(self.found, Series) else self.found
+        if recorded.found is not None and not agrees(recorded.found, found):
+            what = f"found = {encode(recorded.found)}; recomputed {_short(self.found)}"
+            return f"in the reading '{recorded.text}' its record states {what}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -35,18 +72,29 @@ class ClaimResult:
     figures : mapping
         What a witness of the claim can name: ``found``; where it is refuted or has a witness, and a number
         would not show it, the entries of its certificate and the quantities of its solution.
+    readings : sequence of ReadingResult
+        Of the readings that are computed.
+    beside : mapping
+        The further numbers that ``table`` shows next to it, by the names of their columns.
     """
 
     claim: Claim
     found: Any
     outcome: str
     figures: Figures = field(default_factory=dict)
+    readings: tuple[ReadingResult, ...] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
-        """The outcome; of a claim that cannot be decided ``not-decidable``, whatever the comparison gives."""
-        is_open = self.outcome in ("unsettled", NOT_EVALUATED)
-        return UNDECIDED if self.claim.verdict == UNDECIDED and not is_open else self.outcome
+        """The outcome; of a claim that cannot be decided ``not-decidable``, whatever the comparison gives.
+
+        Of a misprint ``misprint``, where what is printed does not hold.
+        """
+        if self.outcome in ("unsettled", NOT_EVALUATED):
+            return self.outcome
+        is_recorded = self.claim.verdict == UNDECIDED or self.outcome == self.claim.expected
+        return self.claim.verdict if is_recorded else self.outcome
 
     @property
     def is_evaluated(self) -> bool:
@@ -57,17 +105,27 @@ class ClaimResult:
     def lost(self) -> str:
         """Entries of the recorded witness that were not found again; empty when all were."""
         is_recorded = self.outcome == self.claim.expected and self.claim.verdict != "holds"
-        return lost(self.claim, self.figures) if is_recorded else ""
+        is_compared = is_recorded and not self.claim.is_in_words
+        return lost(self.claim, self.figures) if is_compared else ""
+
+    @property
+    def misread(self) -> str:
+        """What a reading gives otherwise than recorded, as half a sentence; empty where none does."""
+        return next((each.mistake for each in self.readings if each.mistake), "")
 
     @property
     def lacks_witness(self) -> bool:
         """Whether it is refuted, and its model records no figures that refute it."""
-        return self.verdict == "refuted" and not self.claim.witness
+        return self.verdict == "refuted" and not self.claim.witness and not self.claim.is_in_words
 
     @property
     def as_expected(self) -> bool:
-        """Whether the outcome is the recorded one, with its witness; nothing is recorded elsewhere."""
-        return not self.is_evaluated or (self.outcome == self.claim.expected and not self.lost)
+        """Whether the outcome is the recorded one, with its witness and its readings.
+
+        Nothing is recorded for other parameters.
+        """
+        mistake = self.lost or self.misread
+        return not self.is_evaluated or (self.outcome == self.claim.expected and not mistake)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of a claim in ``compare --json``."""
@@ -90,10 +148,12 @@ class ClaimResult:
             "options": encode(dict(claim.options)),
             "reason": claim.reason,
             "decided_by": claim.decided_by,
-            "readings": list(claim.readings),
+            "readings": encode(list(claim.readings)),
             "witness": encode(dict(claim.witness)),
             "instead": claim.instead,
             "statement": claim.statement,
+            "text": claim.text,
+            "evidence": list(claim.evidence),
             **wanted,
         }
 
@@ -109,8 +169,9 @@ class ClaimResult:
 
     @property
     def shown(self) -> str:
-        """Computed value, as text."""
-        return _short(self.found) if self.is_evaluated else "-"
+        """Computed value, as text; a dash where nothing is computed."""
+        is_computed = self.is_evaluated and not self.claim.is_in_words
+        return _short(self.found) if is_computed else "-"
 
     @property
     def verdict_words(self) -> str:
@@ -120,21 +181,25 @@ class ClaimResult:
     @property
     def remark(self) -> str:
         """Why a claim is wrong, with its witness where no number shows it, or undecided; or empty."""
-        if self.verdict not in ("refuted", UNDECIDED) or not self.as_expected:
+        if self.verdict == "holds" or self.verdict not in VERDICTS or not self.as_expected:
             return ""
         text = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
         witness = f"; witness {witness_text(text)}" if text else ""
         if self.verdict == UNDECIDED:
-            return f"{self.claim.reason}{witness}; as read here: {self.outcome}; {decided_text(self.claim)}"
+            read = "" if self.claim.is_in_words else f"; as read here: {self.outcome}"
+            return f"{self.claim.reason}{witness}{read}; {decided_text(self.claim)}"
         return f"{self.claim.reason}{witness}"
 
     def __str__(self) -> str:
         if not self.is_evaluated:
             return f"{self.subject}: not evaluated (stated {self.stated}; {self.claim.origin})"
         mark = "" if self.outcome == self.claim.expected else f"  <-- recorded as {self.claim.expected}"
-        mark = f"  <-- {self.lost}" if self.lost else mark
+        mistake = self.lost or self.misread
+        mark = f"  <-- {mistake}" if mistake else mark
         where = f", {self.claim.where}" if self.claim.where else ""
         reason = f"; {self.remark}" if self.remark else ""
+        if self.claim.is_in_words:
+            return f"{self.subject} ({self.claim.origin}{where}): {self.verdict_words}{reason}{mark}"
         text = f"{self.subject}: stated {self.stated} ({self.claim.origin}{where})"
         verdict = self.verdict_words
         if mark and self.verdict == UNDECIDED:
@@ -252,24 +317,45 @@ def _is_about(claim: Claim, model: Model) -> bool:
 
 
 def _check(claim: Claim, solver: Solver) -> ClaimResult:
+    readings = tuple(_read(claim, each, solver) for each in claim.reading_records if each.is_computed)
+    if claim.is_in_words:
+        return ClaimResult(claim, None, claim.expected, readings=readings)
+    found, outcome = _compared(claim, solver)
+    if outcome == "unsettled":
+        return ClaimResult(claim, found, outcome)
+    is_shown = needs_figures(claim) and (outcome == "refuted" or bool(claim.witness))
+    solution = solver.at(claim.at, claim.method, claim.options) if is_shown else None
+    figures = figures_of(claim, found, solution)
+    beside = {
+        name: solver.quantity(quantity, claim.at, claim.method, claim.options)
+        for name, quantity in claim.beside.items()
+    }
+    return ClaimResult(claim, found, outcome, figures, readings, beside)
+
+
+def _compared(claim: Claim, solver: Solver) -> tuple[Any, str]:
+    """Return what is found for a claim, or why nothing is, and the outcome."""
     try:
         found = series(claim, solver) if claim.is_trend else single(claim, solver)
     except NotFound as reason:
-        return ClaimResult(claim, str(reason), "unsettled")
-    outcome = judge(claim, found)
-    is_shown = needs_figures(claim) and (outcome == "refuted" or bool(claim.witness))
-    solution = solver.at(claim.at, claim.method, claim.options) if is_shown else None
-    return ClaimResult(claim, found, outcome, figures_of(claim, found, solution))
+        return str(reason), "unsettled"
+    return found, judge(claim, found)
+
+
+def _read(claim: Claim, reading: Reading, solver: Solver) -> ReadingResult:
+    return ReadingResult(reading, *_compared(in_reading(claim, reading), solver))
 
 
 def subject(claim: Claim) -> str:
-    """Return the subject of a claim, with its method and its parameters.
+    """Return the subject of a claim, with its method and its parameters; of a claim in words, its words.
 
     Examples
     --------
     >>> subject(Claim("value", 0.5, method="lp", at={"epsilon": 2.0}))
     'value by lp at epsilon = 2'
     """
+    if claim.is_in_words:
+        return claim.text
     at = f" at {_settings(claim.at)}" if claim.at else ""
     whose = f" by {claim.method}" if claim.method else ""
     whose += f" ({_settings(claim.options)})" if claim.options else ""
@@ -284,6 +370,8 @@ def stated(claim: Claim, over: str | None = None) -> str:
     >>> stated(Claim("value", 0.5, relation="<=")), stated(Claim("value", relation="increasing"), "epsilon")
     ('<= 0.5', 'increasing over epsilon')
     """
+    if claim.is_in_words:
+        return "in words"
     if not claim.is_trend:
         return f"{'' if claim.relation == '=' else claim.relation + ' '}{_short(claim.value)}"
     where = "" if claim.value is None else f" {_short(claim.value)}"
@@ -306,7 +394,7 @@ def claim_line(claim: Claim) -> str:
     reason = f": {claim.reason}" if claim.verdict != "holds" else ""
     if claim.verdict == UNDECIDED:
         reason += f"; {decided_text(claim)}"
-    text = f"{subject(claim)} is {stated(claim)}{slack}"
+    text = subject(claim) if claim.is_in_words else f"{subject(claim)} is {stated(claim)}{slack}"
     return f"{text} ({claim.origin}{where}; {VERDICT_WORDS.get(claim.verdict, claim.verdict)}{reason})"
 
 

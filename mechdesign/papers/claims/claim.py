@@ -1,4 +1,4 @@
-"""A claim: one statement of a source about a quantity, in the words that papers use."""
+"""A claim: one statement of a source, about a quantity or in words alone, in the words that papers use."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.problem import Status
 from mechdesign.core.text import encode
 from mechdesign.core.values import frozen_value
+from mechdesign.papers.claims.evidence import COMPARED, Reading, readings_of, require_evidence
 
 ORIGINS = ("paper", "derived", "computed")
 OUTCOMES = ("holds", "refuted")
 """What the comparison of a stated with a found number can give."""
 
+MISPRINT = "misprint"
 UNDECIDED = "not-decidable"
-VERDICTS = (*OUTCOMES, UNDECIDED)
+UNCHECKED = "not-checked"
+VERDICTS = (*OUTCOMES, MISPRINT, UNDECIDED, UNCHECKED)
 NOT_EVALUATED = "not-evaluated"
 """The outcome of a claim about parameters that were set otherwise."""
 
-VERDICT_WORDS = {UNDECIDED: "not decidable here", NOT_EVALUATED: "not evaluated"}
+VERDICT_WORDS = {UNDECIDED: "not decidable here", UNCHECKED: "not checked", NOT_EVALUATED: "not evaluated"}
 """How a verdict is printed where its key is not a word."""
 
 COMPARISONS = ("=", "<=", ">=")
@@ -42,21 +45,37 @@ KINDS = ("number", "text", "truth value")
 INFINITIES = ("inf", "-inf")
 
 TEXTS = (
-    *("quantity", "relation", "outcome", "reason", "decided_by", "instead", "statement", "where", "cite"),
-    *("method", "over"),
+    *("quantity", "text", "relation", "outcome", "reason", "decided_by", "instead", "statement"),
+    *("where", "cite", "method", "over"),
 )
 """Keys whose value is a text."""
+
+LOST, FORMULA = "lost", "formula"
+"""``stated`` of a claim whose number the copy of the source has lost, or for which it has a formula."""
+
+MOST_DIGITS = 8
+"""A number with more significant digits is not one that a source prints: it is the value of its formula."""
+
+
+OF_QUANTITIES: Mapping[str, Any] = {
+    **dict.fromkeys(("value", "method", "over", "stated")),
+    **dict.fromkeys(("tolerance", "relative_tolerance"), 0.0),
+    **{key: {} for key in ("options", "at", "witness", "beside")},
+    "relation": "=",
+    "outcome": "",
+}
+"""Keys that a claim in words does not have, with the values that say so."""
 
 
 @frozen_value()
 class Claim:
-    """One statement of a source, to be checked against what is found.
+    """One statement of a source, to be checked against what is found, or in words alone with its evidence.
 
     Attributes
     ----------
     quantity : str
         ``value``, ``bound``, ``status``, a variable, a further quantity of the problem, or
-        ``certificate.<property>`` (a truth value).
+        ``certificate.<property>`` (a truth value). Empty for a claim in words alone.
     value : number, list, text or truth value
         What is stated; infinity is ``"inf"``. For the trends ``largest-at`` and ``smallest-at`` the value of
         the swept parameter; None for other trends.
@@ -68,9 +87,11 @@ class Claim:
         Numbers no further apart than this count as equal.
     relative_tolerance : float
         The same as a part of the stated number, or of the largest number of a trend; one of the two only.
-    verdict : {"holds", "refuted", "not-decidable"}
-        What is expected of the check. ``not-decidable``: the claim rests on what cannot be had here, such as
-        a display that the copy of the source lost, a parameter that is not printed, or other data.
+    verdict : {"holds", "refuted", "misprint", "not-decidable", "not-checked"}
+        What is expected of the check. ``misprint``: the derivation around it in the source has another
+        formula, which is in ``instead``. ``not-decidable``: the claim rests on what cannot be had here, such
+        as a display that the copy of the source lost, a parameter that is not printed, or other data.
+        ``not-checked``: stated in words, and nothing here checks it.
     outcome : str
         What the comparison gives under the reading that is checked, ``holds`` or ``refuted``, for a claim
         that is not decidable; for other claims that is the verdict itself, and this is empty.
@@ -78,14 +99,15 @@ class Claim:
         Why a refuted claim is wrong, or why a claim cannot be decided.
     decided_by : str
         What would decide a claim that is not decidable.
-    readings : sequence of str
-        The readings of the source that were tried, the most charitable one among them, a sentence each.
+    readings : sequence of str or mapping
+        The readings of the source that were tried, the most charitable one first: a sentence, or a table
+        with its outcome. See :class:`mechdesign.papers.claims.evidence.Reading`.
     witness : mapping
         The figures that refute it, which ``check`` has to find again: see
         ``mechdesign.papers.claims.witness``. Of a claim that is not decidable: those found under the reading
         that is checked.
     instead : str
-        What holds in place of a refuted claim.
+        What holds in place of a refuted claim, or of a misprint.
     statement : str
         The statement of the source that this claim is a part of, in a few words: claims of one source with
         the same words here count as one finding. Empty: the claim is a statement of its own.
@@ -101,6 +123,17 @@ class Claim:
         Place in the source.
     cite : str
         The source, a key of the bibliography; empty for the model's.
+    text : str
+        The statement in words. Required of a claim without a quantity; others may have it.
+    evidence : sequence of str
+        What shows the verdict of a claim in words: a page of the documentation, a test, a command, or a
+        place of the source.
+    stated : number, list or text, optional
+        The number as it is printed, where ``value`` is another one (a distance from it, a limit);
+        ``"formula"``, where the source prints a formula and ``value`` is what it gives; or ``"lost"``, where
+        the copy of the source has lost the number.
+    beside : mapping
+        Further quantities of the same solution that ``table`` shows, by the names of their columns.
 
     Raises
     ------
@@ -117,7 +150,7 @@ class Claim:
     mechdesign.core.errors.ParameterError: relation: '<' is not a choice; did you mean '<='?
     """
 
-    quantity: str
+    quantity: str = ""
     value: Any = None
     relation: str = "="
     origin: str = "paper"
@@ -127,7 +160,7 @@ class Claim:
     outcome: str = ""
     reason: str = ""
     decided_by: str = ""
-    readings: Sequence[str] = ()
+    readings: Sequence[str | Mapping[str, Any]] = ()
     witness: Mapping[str, Any] = attrs.field(factory=dict)
     instead: str = ""
     statement: str = ""
@@ -137,29 +170,77 @@ class Claim:
     at: Mapping[str, Any] = attrs.field(factory=dict)
     where: str = ""
     cite: str = ""
+    text: str = ""
+    evidence: Sequence[str] = ()
+    stated: Any = None
+    beside: Mapping[str, str] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         for key in TEXTS:
             _check_text(key, getattr(self, key), key in ("method", "over"))
         _check_choices(self)
+        require_evidence("evidence", self.evidence)
+        _check_readings(self)
+        _check_refutation(self)
+        if not self.quantity:
+            _check_words(self)
+            for each in self.reading_records:
+                if each.is_computed:
+                    in_reading(self, each)
+            return
+        if self.verdict == UNCHECKED:
+            raise ParameterError("verdict", f"'{UNCHECKED}' is for claims in words", "drop the quantity")
         _check_tolerances(self)
+        _check_shown(self)
         if not isinstance(self.at, Mapping):
             raise ParameterError("at", "is not a table", "write it as { epsilon = 2.0 }")
         if not isinstance(self.options, Mapping):
             raise ParameterError("options", "is not a table", "write it as { first = 0.25 }")
         if self.options and self.method is None:
             raise ParameterError("options", "are those of a method", "add method")
-        _check_readings(self)
-        _check_refutation(self)
         if self.is_trend:
             _check_trend(self)
         else:
             _check_value(self)
+        for each in self.reading_records:
+            if each.is_computed:
+                in_reading(self, each)
 
     @property
     def expected(self) -> str:
-        """Required result of comparing the stated with the computed value: ``holds`` or ``refuted``."""
-        return self.outcome or self.verdict
+        """Required result of comparing the stated with the computed value: ``holds`` or ``refuted``.
+
+        Of a claim in words alone that is its verdict, which nothing is compared for.
+        """
+        if self.is_in_words:
+            return self.verdict
+        return self.outcome or ("refuted" if self.verdict == MISPRINT else self.verdict)
+
+    @property
+    def reading_records(self) -> tuple[Reading, ...]:
+        """The readings of the source that were tried, in their order."""
+        return readings_of(self.readings, self.is_in_words)
+
+    @property
+    def is_in_words(self) -> bool:
+        """Whether it is about no quantity."""
+        return not self.quantity
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the source states it; all others are our own."""
+        return self.origin == "paper"
+
+    @property
+    def is_of_formula(self) -> bool:
+        """Whether the source has a formula for its number, and does not print the number.
+
+        It says so itself, or a number of it has more digits than are printed.
+        """
+        if self.stated is not None or not self.is_printed or self.value is None:
+            return bool(self.stated == FORMULA)
+        numbers = [entry for entry in entries(self.value) if isinstance(entry, float)]
+        return any(_digits(number) > MOST_DIGITS for number in numbers)
 
     @property
     def is_trend(self) -> bool:
@@ -173,9 +254,38 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim under the keys of the model file, as plain JSON values."""
-        tables = {key: dict(getattr(self, key)) for key in ("at", "options", "witness")}
+        tables = {key: dict(getattr(self, key)) for key in ("at", "options", "witness", "beside")}
         plain: dict[str, Any] = encode({**vars(self), **tables})
         return plain
+
+
+def in_reading(claim: Claim, reading: Reading) -> Claim:
+    """Return what is computed for a reading: a claim with the reading's own quantity, value and parameters.
+
+    Raises
+    ------
+    ParameterError
+        When nothing can be compared so.
+
+    Examples
+    --------
+    >>> other = Reading("with ln for log", "refuted", compared={"value": 0.83, "at": {"delta": 0.0}})
+    >>> read = in_reading(Claim("value", 0.9, at={"epsilon": 1.0}), other)
+    >>> read.quantity, read.value, dict(read.at)
+    ('value', 0.83, {'epsilon': 1.0, 'delta': 0.0})
+    """
+    own, other = {key: getattr(claim, key) for key in COMPARED}, dict(reading.compared)
+    if "relation" in other:
+        own |= {"value": None, "over": None}
+    if "method" in other:
+        own["options"] = {}
+    if {"tolerance", "relative_tolerance"} & set(other):
+        own |= {"tolerance": 0.0, "relative_tolerance": 0.0}
+    other["at"] = {**claim.at, **other.get("at", {})}
+    try:
+        return Claim(**{**own, **other}, text=claim.text)
+    except ParameterError as error:
+        raise error.within(f"readings: '{reading.text}'") from None
 
 
 def kind_of(value: Any) -> str:
@@ -223,6 +333,13 @@ def _kind(entry: Any) -> str:
     return "text" if isinstance(entry, str) else type(entry).__name__
 
 
+def _digits(number: float) -> int:
+    """Return the number of significant digits of a number as it is written."""
+    if not math.isfinite(number):
+        return 0
+    return len(repr(number).partition("e")[0].replace(".", "").replace("-", "").strip("0"))
+
+
 def _is_double(entry: Any) -> bool:
     """Whether a number, or the word for an infinite one, is a double other than NaN."""
     try:
@@ -248,12 +365,47 @@ def _check_choices(claim: Claim) -> None:
 
 
 def _check_readings(claim: Claim) -> None:
-    """Refuse readings that are not a list of sentences; a list of none is fine."""
-    given = claim.readings
-    if not isinstance(given, (list, tuple)) or not all(
-        isinstance(each, str) and each.strip() for each in given
-    ):
+    """Refuse readings that are not a list of sentences and tables; a list of none is fine."""
+    if not isinstance(claim.readings, (list, tuple)):
         raise ParameterError("readings", "is not a list of sentences", 'write it as ["as printed: 0.71"]')
+    readings_of(claim.readings, claim.is_in_words)
+
+
+def _check_words(claim: Claim) -> None:
+    """Check a claim without a quantity: it has its words, a verdict with its reason, and its evidence."""
+    if not claim.text.strip():
+        raise ParameterError("quantity", "is missing", "give one, or state the claim in words: text = ...")
+    for key, default in OF_QUANTITIES.items():
+        if getattr(claim, key) != default:
+            raise ParameterError(key, "is for claims about a quantity", "drop it, or name the quantity")
+    if claim.verdict == UNCHECKED:
+        if not claim.reason.strip():
+            raise ParameterError("reason", "a claim that is not checked needs one", "state why it is not")
+        if claim.evidence:
+            raise ParameterError("evidence", "is for claims with a verdict", "drop it, or give the verdict")
+    elif claim.verdict != UNDECIDED and not claim.evidence:
+        what = "a claim in words needs one: a page, a test, a command, or a place of the source"
+        raise ParameterError("evidence", what, 'write it as ["families/mean.md#what-the-paper-states"]')
+
+
+def _check_shown(claim: Claim) -> None:
+    """Check what ``table`` shows next to the claim."""
+    beside: Any = claim.beside
+    if not isinstance(beside, Mapping) or not all(isinstance(each, str) for each in beside.values()):
+        raise ParameterError(
+            "beside", "is not a table of quantities", 'write it as { least = "least_error" }'
+        )
+    if isinstance(claim.stated, str) and claim.stated not in (LOST, FORMULA, *INFINITIES):
+        hint = f"give one, '{FORMULA}' or '{LOST}'"
+        raise ParameterError("stated", f"{claim.stated!r} is not a number", hint)
+    if claim.stated == LOST and claim.is_printed:
+        raise ParameterError(
+            "stated", "is lost, so that the source does not state the value", 'set origin = "derived"'
+        )
+    if claim.stated not in (None, LOST) and not claim.is_printed:
+        raise ParameterError(
+            "stated", f"is what the source prints, and the origin is '{claim.origin}'", 'set origin = "paper"'
+        )
 
 
 def _check_refutation(claim: Claim) -> None:
@@ -269,17 +421,32 @@ def _check_refutation(claim: Claim) -> None:
     if claim.verdict == "refuted":
         if not claim.reason.strip():
             raise ParameterError("reason", "a refuted claim needs one", "state why it is wrong")
+        for reading in claim.reading_records:
+            if reading.outcome == "holds":
+                raise ParameterError(
+                    "readings",
+                    f"'{reading.text}' holds, and then the claim is not refuted",
+                    "state the claim in this reading, or put what holds in other cases into instead",
+                )
+        return
+    if claim.verdict == MISPRINT:
+        for key, what in (("reason", "what shows it"), ("instead", "the formula that is meant")):
+            if not getattr(claim, key).strip():
+                raise ParameterError(key, "a misprint needs one", f"state {what}")
         return
     for key in ("witness", "instead"):
         if getattr(claim, key):
-            raise ParameterError(key, "is for refuted claims, and this one has verdict 'holds'", "drop it")
+            verdict = VERDICT_WORDS.get(claim.verdict, claim.verdict)
+            raise ParameterError(
+                key, f"is for refuted claims, and this one has verdict '{verdict}'", "drop it"
+            )
 
 
 def _check_undecided(claim: Claim) -> None:
     for key, what in (("reason", "why it cannot be decided"), ("decided_by", "what would decide it")):
         if not getattr(claim, key).strip():
             raise ParameterError(key, "a claim that is not decidable needs one", f"state {what}")
-    if claim.outcome not in OUTCOMES:
+    if claim.quantity and claim.outcome not in OUTCOMES:
         raise ParameterError(
             "outcome",
             f"'{claim.outcome}' is not a choice",

@@ -1,34 +1,32 @@
-"""Findings: what the shipped models refute, by source, and apart what cannot be decided; nothing is solved.
+"""Every verdict on the sources: the claims of the shipped models, by source and statement.
 
-Several claims may refute one statement of a source, each on other data: such a statement counts once.
-
-All of it is what ``mechdesign check`` finds again: a verdict or a witness that it does not find fails
-the check. The page of the documentation and the command ``mechdesign findings`` are made from the same list.
+Several claims may be about one statement of a source, each on other data: such a statement counts once.
+Nothing is solved here, and all of it is what ``mechdesign check`` finds again: a verdict, a witness or a
+reading that comes out otherwise fails the check. The tables of the documentation and the commands
+``mechdesign findings`` and ``mechdesign sources`` are made from the same statements.
 """
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache, cached_property
 from typing import Any
 
 from mechdesign.catalog.load import load_model, models
 from mechdesign.catalog.model import Model
 from mechdesign.papers.claims.bibliography import bibliography
-from mechdesign.papers.claims.check import decided_text, stated, subject
-from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim
+from mechdesign.papers.claims.check import stated, subject
+from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED, Claim, kind_of
 from mechdesign.papers.claims.witness import witness_text
 
-MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#$~|^])")
-"""Characters that Markdown or mathematics in it would take for its own."""
+WORST = ("refuted", MISPRINT, UNDECIDED, UNCHECKED, "holds")
+"""The verdicts of a statement with several claims: it has the first of these that one of them has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finding:
-    """A claim that is refuted or not decidable: its model, its place among the model's claims (from 1), it.
+    """A claim with its model and its place among the model's claims, from 1.
 
     Attributes
     ----------
@@ -59,8 +57,18 @@ class Finding:
 
     @property
     def statement(self) -> str:
-        """Statement with its subject: ``static_left at generator = redrawn: stated <= 0.5``."""
-        return f"{subject(self.claim)}: stated {stated(self.claim, self.over)}"
+        """Statement with its subject: ``static_left at generator = redrawn: stated <= 0.5``; or in words.
+
+        A number of ours is not called stated: it is tried, or a limit next to the number that is printed.
+        """
+        claim, number = self.claim, stated(self.claim, self.over)
+        if claim.is_in_words:
+            return claim.text
+        if claim.is_printed and kind_of(claim.stated) == "number":
+            return f"{subject(claim)}: {number}, where the source states {claim.stated:g}"
+        if claim.is_of_formula:
+            return f"{subject(claim)}: {number} by the formula of the source"
+        return f"{subject(claim)}: {'stated' if claim.is_printed else 'tried'} {number}"
 
     @property
     def witness(self) -> str:
@@ -94,8 +102,86 @@ class Finding:
             "readings": claim["readings"],
             "decided_by": self.claim.decided_by,
             "statement": self.claim.statement,
+            "text": self.claim.text,
+            "evidence": claim["evidence"],
             "command": self.command,
         }
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a source, or one that was tried here, with the claims that are its points.
+
+    Attributes
+    ----------
+    points : sequence of Finding
+        At least one.
+    """
+
+    points: tuple[Finding, ...]
+
+    @cached_property
+    def judged(self) -> tuple[Finding, ...]:
+        """The points that count: those that the source prints, or all where it prints none."""
+        printed = tuple(point for point in self.points if point.claim.is_printed)
+        return printed or self.points
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the source states it."""
+        return self.judged[0].claim.is_printed
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of the points that count."""
+        return next(verdict for verdict in WORST if self.deciding(verdict))
+
+    @property
+    def first(self) -> Finding:
+        """The first point with the verdict of the statement."""
+        return self.deciding(self.verdict)[0]
+
+    def deciding(self, verdict: str) -> list[Finding]:
+        """Return the points that count and have a verdict."""
+        return [point for point in self.judged if point.claim.verdict == verdict]
+
+    @property
+    def text(self) -> str:
+        """In words: the text of the first claim that has one, else its name, else what is compared."""
+        words = next((point.claim.text for point in self.judged if point.claim.text), "")
+        return words or self.first.claim.statement or self.first.statement
+
+    @property
+    def is_worded(self) -> bool:
+        """Whether a claim has its words, and not a quantity alone."""
+        return bool(self.first.claim.statement) or any(point.claim.text for point in self.judged)
+
+    @property
+    def name(self) -> str:
+        """The statement in words as ``text``, but its place where no claim has words."""
+        return self.text if self.is_worded or not self.where else self.where
+
+    @property
+    def where(self) -> str:
+        """Its place in the source."""
+        return self.first.claim.where
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models whose claims are its points, each once."""
+        return tuple(dict.fromkeys(point.model.slug for point in self.points))
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The evidence of its claims, each piece once."""
+        return tuple(dict.fromkeys(piece for point in self.judged for piece in point.claim.evidence))
+
+
+@cache
+def claims_of(slug: str) -> tuple[Finding, ...]:
+    """Return the claims of a shipped model, in order; the file is read once."""
+    model = load_model(slug)
+    return tuple(Finding(model, number, claim) for number, claim in enumerate(model.claims, 1))
 
 
 def findings(family: str | None = None, verdict: str = "refuted") -> list[Finding]:
@@ -104,183 +190,34 @@ def findings(family: str | None = None, verdict: str = "refuted") -> list[Findin
     Parameters
     ----------
     family : str, optional
-    verdict : {"refuted", "not-decidable"}
+    verdict : {"refuted", "misprint", "not-decidable", "not-checked", "holds"}
 
     Examples
     --------
-    >>> first = findings("auction")[0]
-    >>> first.model.slug, first.witness
-    ('auction/accuracy', 'found 29')
+    >>> {found.claim.verdict for found in findings("location")}
+    {'refuted'}
     """
-    found = [
-        Finding(model, number, claim)
-        for model in map(load_model, models(family))
-        for number, claim in enumerate(model.claims, 1)
-        if claim.verdict == verdict
-    ]
+    found = [each for slug in models(family) for each in claims_of(slug) if each.claim.verdict == verdict]
     return sorted(found, key=lambda finding: (finding.source, finding.model.slug, finding.number))
+
+
+def statements_of(
+    found: Iterable[Finding], key: Callable[[Finding], tuple[Any, ...]] = lambda finding: finding.counted_as
+) -> list[Statement]:
+    """Return the statements that claims are about, in the order of their first claims.
+
+    Examples
+    --------
+    >>> rows = statements_of(claims_of("response/zhou2019_survey"))
+    >>> {row.verdict for row in rows}
+    {'holds'}
+    """
+    points: dict[tuple[Any, ...], list[Finding]] = {}
+    for finding in found:
+        points.setdefault(key(finding), []).append(finding)
+    return [Statement(tuple(each)) for each in points.values()]
 
 
 def statements(found: Sequence[Finding]) -> int:
     """Return the number of distinct statements: claims that are parts of one statement count once."""
     return len({finding.counted_as for finding in found})
-
-
-def counted(found: Sequence[Finding], undecided: Sequence[Finding] = ()) -> str:
-    """Return in a sentence how many statements, and claims of how many models, are refuted or undecided.
-
-    Examples
-    --------
-    >>> counted([])
-    '0 statements of the sources are refuted, by 0 claims of 0 models'
-    """
-    printed = [finding for finding in found if finding.claim.origin == "paper"]
-    tried = [finding for finding in found if finding.claim.origin != "paper"]
-    slugs = {finding.model.slug for finding in found}
-    text = f"{_are(statements(printed), 'statement', ' of the sources')} refuted"
-    if tried:
-        were = "was" if statements(tried) == 1 else "were"
-        text += f", and {statements(tried)} that {were} tried here only"
-    text += f", by {_number(len(found), 'claim')} of {_number(len(slugs), 'model')}"
-    if undecided:
-        words = VERDICT_WORDS[UNDECIDED]
-        text += f"; {_are(statements(undecided), 'statement')} {words} ({_number(len(undecided), 'claim')})"
-    return text
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def _are(count: int, word: str, whose: str = "") -> str:
-    return f"{_number(count, word)}{whose} {'is' if count == 1 else 'are'}"
-
-
-def findings_text(
-    found: Sequence[Finding], width: int | None = None, undecided: Sequence[Finding] = ()
-) -> str:
-    """Return findings for a terminal: sources, models, and under them a paragraph for each claim.
-
-    Parameters
-    ----------
-    found : sequence of Finding
-        What is refuted.
-    width : int, optional
-        The longest line; by default lines are as long as they come.
-    undecided : sequence of Finding
-        What is not decidable; it comes after the others, under a heading of its own.
-    """
-    lines = _listed(found, width)
-    if undecided:
-        heading = VERDICT_WORDS[UNDECIDED].capitalize()
-        lines += [*([""] if lines else []), f"{heading}:", "", *_listed(undecided, width)]
-    lines += ["", _filled(f"{counted(found, undecided)}; mechdesign check MODEL finds them again", width, "")]
-    return "\n".join(lines)
-
-
-def _listed(found: Sequence[Finding], width: int | None) -> list[str]:
-    lines: list[str] = []
-    for source, of_source in groupby(found, key=lambda finding: finding.source):
-        lines += [*([""] if lines else []), _filled(source, width, "")]
-        for slug, of_model in groupby(of_source, key=lambda finding: finding.model.slug):
-            lines.append(f"  {slug}")
-            lines += [_filled(_paragraph(finding), width, "    ") for finding in of_model]
-    return lines
-
-
-def findings_page(
-    found: Sequence[Finding], level: int = 2, item: Callable[[Finding], str] | None = None
-) -> str:
-    """Return findings as Markdown: a section for each source, a subsection for each model.
-
-    Parameters
-    ----------
-    found : sequence of Finding
-    level : int
-        Of the headings of sources.
-    item : callable, optional
-        The text of one of them; by default as a refuted claim is shown.
-    """
-    parts: list[str] = []
-    for source, of_source in groupby(found, key=lambda finding: finding.source):
-        parts.append(f"{'#' * level} {escaped(source)}")
-        for _, of_model in groupby(of_source, key=lambda finding: finding.model.slug):
-            listed = list(of_model)
-            parts.append(f"{'#' * (level + 1)} {escaped(listed[0].model.title)}")
-            parts.append(f"`{listed[0].command}`")
-            parts.append("\n".join(map(item or _refuted_item, listed)))
-    return "\n\n".join(parts) + "\n"
-
-
-def undecided_page(found: Sequence[Finding]) -> str:
-    """Return claims that are not decidable as Markdown, one level deeper than findings."""
-    return findings_page(found, 3, _undecided_item)
-
-
-def _refuted_item(finding: Finding) -> str:
-    claim = finding.claim
-    parts = [_head(finding), f"*Witness:* {escaped(finding.witness)}.", f"*Why:* {escaped(claim.reason)}."]
-    if claim.instead:
-        parts.append(f"*Instead:* {escaped(claim.instead)}.")
-    return "\n  ".join([*parts, *_readings(claim)])
-
-
-def _undecided_item(finding: Finding) -> str:
-    claim = finding.claim
-    parts = [_head(finding), f"*Why it cannot be decided:* {escaped(claim.reason)}."]
-    parts.append(f"*Decided by:* {escaped(claim.decided_by)}.")
-    figures = f", {escaped(finding.witness)}" if claim.witness else ""
-    parts.append(f"*As read here:* {claim.outcome}{figures}.")
-    return "\n  ".join([*parts, *_readings(claim)])
-
-
-def _head(finding: Finding) -> str:
-    claim = finding.claim
-    where = f", {escaped(claim.where)}" if claim.where else ""
-    place = f"**{escaped(finding.model.slug)}, claim {finding.number}**"
-    return f"- {place}{where}{_whose(claim)}. {escaped(finding.statement)}."
-
-
-def _readings(claim: Claim) -> list[str]:
-    return [f"*Readings tried:* {escaped('; '.join(claim.readings))}."] if claim.readings else []
-
-
-def _paragraph(finding: Finding) -> str:
-    claim = finding.claim
-    place = f"{claim.where}{_whose(claim)}".removeprefix("; ")
-    where = f" ({place})" if place else ""
-    parts = [f"claim {finding.number}{where}: {finding.statement}"]
-    if claim.witness or claim.verdict == "refuted":
-        parts.append(finding.witness)
-    parts.append(claim.reason)
-    if claim.verdict == UNDECIDED:
-        parts += [f"as read here: {claim.outcome}", decided_text(claim)]
-    if claim.instead:
-        parts.append(f"instead: {claim.instead}")
-    if claim.readings:
-        parts.append(f"readings tried: {'; '.join(claim.readings)}")
-    return "; ".join(parts)
-
-
-def _whose(claim: Claim) -> str:
-    """Return a remark for a statement that nobody printed: it was only tried."""
-    return "" if claim.origin == "paper" else "; tried here, not printed in the source"
-
-
-def escaped(text: str) -> str:
-    r"""Return a plain text as Markdown shows it unchanged.
-
-    Examples
-    --------
-    >>> print(escaped("H_i * 2 < 3"))
-    H\_i \* 2 \< 3
-    """
-    return MARKDOWN.sub(r"\\\1", text)
-
-
-def _filled(text: str, width: int | None, indent: str) -> str:
-    if width is None:
-        return indent + text
-    return textwrap.fill(
-        text, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
-    )

@@ -32,9 +32,37 @@ def _claim(path: Path, number: int, entry: Mapping[str, Any]) -> Claim:
     if not isinstance(entry, dict):
         raise ModelFileError(path, f"[{place}] is not a table", "write it under [[claim]]")
     check_keys(path, place, entry, CLAIM_KEYS)
-    if "quantity" not in entry:
-        raise ModelFileError(f"{path}: [{place}] quantity", "is missing", "give one")
     try:
-        return Claim(**entry)
+        if not any(str(entry.get(key, "")) for key in ("quantity", "text")):
+            raise ModelFileError(
+                "quantity", "is missing", "give one, or state the claim in words: text = ..."
+            )
+        claim = Claim(**entry)
+        require_readings(claim)
+        return claim
     except MechDesignError as error:
         raise error.inside(f"{path}: [{place}]").as_a(ModelFileError) from None
+
+
+def require_readings(claim: Claim) -> None:
+    """Refuse a printed statement that is refuted and has no reading, or one without an outcome.
+
+    Raises
+    ------
+    ModelFileError
+    """
+    if claim.verdict != "refuted" or not claim.is_printed:
+        return
+    if not claim.readings:
+        raise ModelFileError(
+            "readings",
+            "a refuted claim of the source needs them",
+            "state what was tried, the most charitable first",
+        )
+    for each in claim.reading_records:
+        if not each.outcome:
+            raise ModelFileError(
+                "readings",
+                f"'{each.text}' has no outcome, which a reading of a refuted claim needs",
+                'write { text = "...", outcome = "refuted" }, with what is computed or with evidence',
+            )

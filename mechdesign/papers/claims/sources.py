@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from mechdesign.catalog.load import SOURCES, load_model, models_folder, read_toml
+from mechdesign.catalog.load import SOURCES, models, models_folder, read_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
-from mechdesign.papers.claims.claim import UNDECIDED, Claim
+from mechdesign.papers.claims.claim import Claim
+from mechdesign.papers.claims.findings import WORST, Finding, Statement, claims_of, statements_of
 
 KINDS = (
     *("theorem", "lemma", "corollary", "property", "definition", "problem", "observation"),
     *("algorithm", "table", "figure", "experiment", "component"),
 )
 """What an item can be; the first ten are numbered in their source."""
+
+UNNUMBERED = ("experiment", "component")
+"""Kinds of items that have a section for their place."""
 
 UNCLAIMED = ("described", "not checked")
 """Verdicts of items without a claim: nothing is stated that could fail, or it is and no claim checks it."""
@@ -85,29 +89,35 @@ class Item:
 
     def reached(self) -> Iterator[tuple[str, int, Claim]]:
         """Yield model, number (from 1) and claim of the claims that speak of this item."""
+        for finding in self.findings():
+            yield finding.model.slug, finding.number, finding.claim
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the claims that speak of this item, with their models."""
         for slug, phrases in self.claims.items():
-            for number, claim in enumerate(_claims(slug), 1):
-                if any(speaks_of(claim, words) for words in phrases):
-                    yield slug, number, claim
+            for finding in claims_of(slug):
+                if any(speaks_of(finding.claim, words) for words in phrases):
+                    yield finding
+
+    @property
+    def statements(self) -> list[Statement]:
+        """The statements of this item: claims that are points of one statement are one."""
+        return statements_of(self.findings())
 
 
 @dataclass(frozen=True)
 class VerdictTally:
-    """Numbers of claims by verdict: hold, refuted, not decidable; first those of the source, then our own."""
+    """Numbers of statements by verdict: first those of the source, then our own."""
 
     printed: Mapping[str, int]
     own: Mapping[str, int]
 
     @property
     def outcome(self) -> str:
-        """The worst that is known of the source's claims; ``derived`` where all claims are our own."""
-        counts = self.printed or self.own
-        if not counts:
-            return "none"
-        for verdict in ("refuted", UNDECIDED):
-            if self.printed.get(verdict):
-                return verdict
-        return "holds" if self.printed else "derived"
+        """The worst that is known of the source's statements; ``derived`` where all are our own."""
+        if not self.printed:
+            return "derived" if self.own else "none"
+        return next(verdict for verdict in WORST if self.printed.get(verdict))
 
 
 @dataclass(frozen=True)
@@ -137,14 +147,8 @@ class SourceDocument:
     note: str = ""
 
 
-@cache
-def _claims(slug: str) -> tuple[Claim, ...]:
-    """Return the claims of a shipped model, read once."""
-    return load_model(slug).claims
-
-
 def tally(item: Item) -> VerdictTally:
-    """Count the verdicts of the claims that speak of an item.
+    """Count the verdicts of the statements that an item makes.
 
     Examples
     --------
@@ -152,12 +156,33 @@ def tally(item: Item) -> VerdictTally:
     >>> tally(theorem).outcome
     'holds'
     """
+    return tally_of(item.statements)
+
+
+def tally_of(statements: Iterable[Statement]) -> VerdictTally:
+    """Count the verdicts of statements, those of a source and our own."""
     printed: dict[str, int] = {}
     own: dict[str, int] = {}
-    for _, _, claim in item.reached():
-        counts = printed if claim.origin == "paper" else own
-        counts[claim.verdict] = counts.get(claim.verdict, 0) + 1
+    for statement in statements:
+        counts = printed if statement.is_printed else own
+        counts[statement.verdict] = counts.get(statement.verdict, 0) + 1
     return VerdictTally(printed, own)
+
+
+def statements_on(cite: str) -> list[Statement]:
+    """Return the statements of a source and those that were tried on it, in the order of the source.
+
+    They are what the claims say of which the items of the source speak, and then those of its other claims.
+
+    Examples
+    --------
+    >>> len(statements_on("zhou2019")) > 30
+    True
+    """
+    listed = [item for found in sources() if found.cite == cite for item in found.items]
+    found = [finding for item in listed for finding in item.findings()]
+    found += [finding for slug in models() for finding in claims_of(slug) if finding.cite == cite]
+    return statements_of(dict.fromkeys(found))
 
 
 def speaks_of(claim: Claim, words: str) -> bool:
@@ -277,17 +302,13 @@ def loose_claims(cites: Mapping[str, str]) -> list[tuple[str, int, str]]:
     cites : mapping
         Keys of the bibliography to a pattern: a claim of another source whose place has it counts as well.
     """
-    from mechdesign.catalog.load import models
-
     reached = {
         (slug, number) for found in sources() for item in found.items for slug, number, _ in item.reached()
     }
     loose = []
-    for slug in models():
-        model = load_model(slug)
-        for number, claim in enumerate(model.claims, 1):
-            cite = claim.cite or model.source.get("cite", "")
-            its = any(cite == key or re.search(words, claim.where) for key, words in cites.items())
-            if claim.origin == "paper" and its and (slug, number) not in reached:
-                loose.append((slug, number, claim.where))
+    for finding in (each for slug in models() for each in claims_of(slug)):
+        claim, place = finding.claim, (finding.model.slug, finding.number)
+        its = any(finding.cite == key or re.search(words, claim.where) for key, words in cites.items())
+        if claim.is_printed and its and place not in reached:
+            loose.append((*place, claim.where))
     return loose

@@ -10,10 +10,10 @@ import numpy as np
 from mechdesign.catalog.curves import own_value
 from mechdesign.catalog.figure_table import Axis, FigureTable
 from mechdesign.catalog.model import Model
-from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim, kind_of
+from mechdesign.papers.claims.claim import MISPRINT, UNDECIDED, VERDICT_WORDS, Claim, kind_of
 from mechdesign.show.figure import Points
 
-STYLES = {"holds": 3, "refuted": 6, UNDECIDED: 4}
+STYLES = {"holds": 3, "refuted": 6, MISPRINT: 5, UNDECIDED: 4}
 """Markers that curves of the first styles do not have."""
 
 
@@ -21,13 +21,13 @@ def stated_points(model: Model, table: FigureTable, axis: Axis, fixed: Mapping[s
     """Return the claims of the source that give a number of this figure at a value of its axis.
 
     They are those that are printed, with ``=``, about a quantity and a method that are drawn, and with all
-    other parameters as in the figure.
+    other parameters as in the figure; and the printed numbers next to which such quantities are shown.
     """
     found: dict[str, list[tuple[float, float]]] = {verdict: [] for verdict in STYLES}
     for claim in model.claims:
         place = _place(model, table, axis, fixed, claim)
         if place is not None and _is_drawn(table, claim):
-            number = float(claim.value)
+            number = float(claim.value if claim.stated is None else claim.stated)
             if np.isfinite(number) and (table.y_scale == "linear" or number > 0):
                 found[claim.verdict].append((place, number))
     others = {verdict: VERDICT_WORDS.get(verdict, verdict) for verdict in STYLES if verdict != "holds"}
@@ -48,13 +48,14 @@ def stated_points(model: Model, table: FigureTable, axis: Axis, fixed: Mapping[s
 
 def _is_drawn(table: FigureTable, claim: Claim) -> bool:
     """Whether a claim is a printed number of what the figure shows."""
+    is_beside = claim.stated is not None and not set(claim.beside.values()).isdisjoint(table.y)
+    number = claim.stated if is_beside else claim.value
     return (
-        claim.origin == "paper"
-        and claim.relation == "="
-        and claim.quantity in table.y
+        claim.is_printed
+        and (is_beside or (not claim.is_of_formula and claim.relation == "=" and claim.quantity in table.y))
         and (claim.method is None or claim.method in table.methods)
-        and kind_of(claim.value) == "number"
-        and np.ndim(claim.value) == 0
+        and kind_of(number) == "number"
+        and np.ndim(number) == 0
     )
 
 

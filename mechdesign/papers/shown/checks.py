@@ -11,7 +11,7 @@ from mechdesign.core.certificate import format_figure
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import table
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
-from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS
+from mechdesign.papers.claims.claim import MISPRINT, NOT_EVALUATED, UNDECIDED, VERDICT_WORDS
 from mechdesign.report.compare import verdict_on_certificates
 
 FAMILY_COLUMNS = ("family", "models", "runs", "claims", "as recorded", "differs")
@@ -78,7 +78,9 @@ def _differing(wrong: Sequence[str]) -> str:
 def _known(checks: Sequence[ModelCheck]) -> str:
     """Return the mistakes in the sources that the record itself names; empty where it names none."""
     refuted = sum(
-        claim.verdict == "refuted" and claim.as_expected for item in checks for claim in item.claims
+        claim.verdict in ("refuted", MISPRINT) and claim.as_expected
+        for item in checks
+        for claim in item.claims
     )
     failing = sum(
         not certificate.holds and certificate.property in check.recorded_failures(run)
@@ -164,7 +166,9 @@ def _claim(result: ClaimResult) -> list[list[str]]:
 
 
 def _expected(result: ClaimResult) -> str:
-    return "its witness" if result.lost else result.claim.expected
+    if result.lost:
+        return "its witness"
+    return "its readings" if result.misread else result.claim.expected
 
 
 def _filled(text: str, width: int | None) -> str:
@@ -195,7 +199,7 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
 
 
 def claims_counted(claims: Sequence[ClaimResult]) -> str:
-    """Return the numbers of claims, of refuted ones, and of those that are not decidable here, if any.
+    """Return the numbers of claims, refuted ones, misprints, and those not decidable here, if any.
 
     Examples
     --------
@@ -203,6 +207,8 @@ def claims_counted(claims: Sequence[ClaimResult]) -> str:
     '0 claims (0 refuted)'
     """
     apart = [f"{sum(result.verdict == 'refuted' for result in claims)} refuted"]
+    if misprints := sum(result.verdict == MISPRINT for result in claims):
+        apart.append(f"{misprints} {'misprint' if misprints == 1 else 'misprints'}")
     if undecided := sum(result.verdict == UNDECIDED for result in claims):
         apart.append(f"{undecided} {VERDICT_WORDS[UNDECIDED]}")
     if left := sum(not result.is_evaluated for result in claims):

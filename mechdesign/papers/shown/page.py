@@ -17,7 +17,7 @@ from mechdesign.core.fields import parameters_of
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
-from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
+from mechdesign.papers.claims.claim import MISPRINT, NOT_EVALUATED, UNCHECKED, UNDECIDED
 from mechdesign.papers.claims.runs import is_settled
 from mechdesign.papers.shown.model import source_text
 from mechdesign.report.compare import Comparison
@@ -28,7 +28,7 @@ from mechdesign.show.figure import Figure, design_figures
 from mechdesign.work.cache import key_of
 from mechdesign.work.parallel import Task, Watcher
 
-PAGE_VERDICTS = {UNDECIDED: "undecided", NOT_EVALUATED: "open"}
+PAGE_VERDICTS = {UNDECIDED: "undecided", UNCHECKED: "open", NOT_EVALUATED: "open"}
 """What the verdicts are called in the styles of the page."""
 
 WORTH_SECONDS = 1.0
@@ -128,6 +128,7 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
             "runs": sum(len(result.check.comparison.runs) for result in results),
             "claims": len(claims),
             "refuted": sum(claim.verdict == "refuted" for claim in claims),
+            "misprints": sum(claim.verdict == MISPRINT for claim in claims),
             "undecided": sum(claim.verdict == UNDECIDED for claim in claims),
             "certificates": len(certificates),
             "failing": sum(not certificate.holds for certificate in certificates),
@@ -145,7 +146,8 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
 def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[str, Any]:
     check, model = result.check, result.check.model
     verdicts = [claim.verdict for claim in check.claims]
-    refuted, holding, undecided = (verdicts.count(word) for word in ("refuted", "holds", UNDECIDED))
+    words = ("refuted", MISPRINT, "holds", UNDECIDED)
+    refuted, misprints, holding, undecided = (verdicts.count(word) for word in words)
     said = [
         model.slug,
         model.title,
@@ -176,13 +178,15 @@ def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[st
         "claims": [_claim(claim, number, name) for number, claim in enumerate(check.claims, 1)],
         "holding": holding,
         "refuted": refuted,
+        "misprints": misprints,
         "undecided": undecided,
         "verdicts": " ".join(
             word
             for word, there in (
                 ("refuted", refuted > 0),
+                ("misprint", misprints > 0),
                 ("undecided", undecided > 0),
-                ("holds", refuted == undecided == 0 and holding > 0),
+                ("holds", refuted == misprints == undecided == 0 and holding > 0),
                 ("failing", any(not c.holds for run in check.comparison.runs for c in run.certificates)),
                 ("problem", not check.passed),
             )
@@ -302,7 +306,7 @@ def _claim(result: ClaimResult, number: int, model: str) -> dict[str, Any]:
         "words": result.verdict_words,
         "expected": result.as_expected,
         "reason": markup(marked_up(result.remark)) if result.remark else "",
-        "readings": [printable(text) for text in claim.readings],
+        "readings": [printable(str(each)) for each in claim.reading_records],
     }
 
 

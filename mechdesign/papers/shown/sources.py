@@ -7,21 +7,21 @@ are counted from the claims of the models, and nothing is solved.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mechdesign.core.text import table
 from mechdesign.papers.claims.bibliography import bibliography
-from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, VERDICTS
-from mechdesign.papers.claims.findings import escaped
-from mechdesign.papers.claims.sources import KINDS, UNCLAIMED, Item, SourceDocument, tally
+from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED
+from mechdesign.papers.claims.sources import KINDS, UNCLAIMED, UNNUMBERED, Item, SourceDocument, tally
+from mechdesign.papers.shown.statements import escaped, tally_text, verdict_words
 
 PLURALS = {"corollary": "corollaries", "property": "properties"}
-UNNUMBERED = ("experiment", "component")
 
 OUTCOMES = {
     "holds": "all hold",
     "refuted": "refuted",
+    MISPRINT: "misprint",
     UNDECIDED: "not decidable",
     "derived": "derived here",
     **{word: word for word in UNCLAIMED},
@@ -30,8 +30,9 @@ OUTCOMES = {
 
 
 def outcome(item: Item) -> str:
-    """Return one of the keys of ``OUTCOMES``: the worst verdict of an item's claims, or that it has none."""
-    return item.verdict or tally(item).outcome
+    """Return a key of ``OUTCOMES``: the worst verdict of an item's statements, or that it makes none."""
+    found = item.verdict or tally(item).outcome
+    return verdict_words(found) if found == UNCHECKED else found
 
 
 def verdict_text(item: Item) -> str:
@@ -44,21 +45,7 @@ def verdict_text(item: Item) -> str:
     """
     if item.verdict:
         return f"{item.verdict}: {item.why}"
-    counts = tally(item)
-    parts = [_counts(counts.printed)] if counts.printed else []
-    if counts.own:
-        parts.append(f"derived here: {_counts(counts.own)}")
-    return "; ".join(parts)
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    words = []
-    for verdict in VERDICTS:
-        number = counts.get(verdict, 0)
-        if number:
-            word = VERDICT_WORDS.get(verdict, verdict)
-            words.append(f"{number} {'hold' if (verdict, number > 1) == ('holds', True) else word}")
-    return ", ".join(words)
+    return tally_text(tally(item))
 
 
 def place_text(item: Item) -> str:
@@ -75,9 +62,10 @@ def counted(found: Sequence[SourceDocument]) -> str:
     claimed = sum(by_outcome[key] for key in OUTCOMES if key not in UNCLAIMED)
     return (
         f"{_number(len(items), 'item')} of {_number(len(found), 'source')}: {kinds}. "
-        f"{claimed} of them have claims: of {by_outcome['holds']} every claim of the source holds, of "
-        f"{by_outcome['refuted']} at least one is refuted, of {by_outcome[UNDECIDED]} at least one is not "
-        f"decidable here and none refuted, and of {by_outcome['derived']} all claims were derived here. "
+        f"{claimed} of them make statements: of {by_outcome['holds']} every statement of the source holds, "
+        f"of {by_outcome['refuted']} at least one is refuted, of {by_outcome[MISPRINT]} at least one is a "
+        f"misprint and none refuted, of {by_outcome[UNDECIDED]} at least one is not decidable here and none "
+        f"worse, and of {by_outcome['derived']} all statements were derived here. "
         f"{by_outcome['described']} are described and state nothing to check, and "
         f"{by_outcome['not checked']} are not checked, with the reason."
     )

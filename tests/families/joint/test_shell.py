@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.joint.maker import probabilities_of
 
 COLLECTION = """
 [model]
@@ -46,6 +48,89 @@ def solve(text: str, tmp_path, capsys) -> str:
     assert found.out == ""
     assert found.err.count("\n") == 1
     return found.err
+
+
+MECHANISM = """
+[model]
+title = "t"
+problem = "joint-collection"
+[parameters]
+attributes = [2, 3]
+epsilon = 4.0
+reports_per_user = 2
+"""
+
+
+def collected(tmp_path) -> dict[str, float]:
+    """Build two mechanisms, make reports with the first, and return its probabilities."""
+    (tmp_path / "collection.toml").write_text(MECHANISM)
+    (tmp_path / "people.csv").write_text("a,b\n" + "0,1\n1,2\n0,0\n" * 1000)
+    assert main(["build", "collection.toml", "-o", "rr.json", "--id", "one"]) == 0
+    assert main(["build", "collection.toml", "-o", "other.json", "--id", "two"]) == 0
+    assert main(["run", "rr.json", "randomize", "people.csv", "-o", "reports.csv", "--seed", "1"]) == 0
+    return probabilities_of(JointResponse.load("rr.json"))
+
+
+def of_these(probabilities: dict[str, float], extra: str = ', mechanism = "rr.json"') -> str:
+    settings = "\n".join(f"{name} = {value!r}" for name, value in probabilities.items())
+    return f"""
+[model]
+title = "t"
+problem = "joint-distribution"
+[parameters]
+attributes = [2, 3]
+{settings}
+reports = {{ name = "file", path = "reports.csv"{extra} }}
+"""
+
+
+def test_reports_of_another_redraw_are_refused_by_their_mechanism(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = collected(tmp_path)
+    capsys.readouterr()
+
+    def solved(text: str) -> tuple[int, str, str]:
+        (tmp_path / "model.toml").write_text(text)
+        code = main(["solve", "model.toml"])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    code, out, _ = solved(of_these(made))
+    assert code == 0
+    assert "redraw, keep and add are those of rr.json (m" in out
+    code, out, _ = solved(of_these({name: round(value, 6) for name, value in made.items()}))
+    assert code == 0  # six digits are enough
+
+    code, out, err = solved(of_these({**made, "redraw": made["redraw"] / 2}))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"the reports were made with redraw = {made['redraw']:.9g}, not redraw =" in err
+    assert f"set redraw = {made['redraw']:.9g}" in err
+    code, _, err = solved(of_these({**made, "keep": made["keep"] - 1e-5}))
+    assert code == 2
+    assert "keep: the reports were made with keep =" in err
+
+    code, _, err = solved(of_these(made, ', mechanism = "other.json"'))
+    assert code == 2
+    assert "reports.csv: holds reports of another mechanism or survey (m" in err
+    code, _, err = solved(of_these(made).replace("[2, 3]", "[3, 2]"))
+    assert code == 2
+    assert "attributes: [3, 2], but the mechanism of these reports has [2, 3]" in err
+    code, _, err = solved(of_these(made, ', mechanism = "none.json"'))
+    assert code == 2
+    assert "none.json: file not found" in err
+    code, _, err = solved(of_these(made, ", mechanism = 3"))
+    assert code == 2
+    assert "'mechanism' is not a string" in err
+
+
+def test_a_mark_that_cannot_be_compared_is_said(tmp_path, capsys, monkeypatch):
+    """Redraw, keep and add do not give the mark: it covers epsilon, names and the survey's identity too."""
+    monkeypatch.chdir(tmp_path)
+    made = collected(tmp_path)
+    capsys.readouterr()
+    (tmp_path / "model.toml").write_text(of_these({**made, "redraw": made["redraw"] * 0.97}, ""))
+    assert main(["solve", "model.toml"]) == 0
+    assert 'were not compared with it: add mechanism = "FILE" to reports' in capsys.readouterr().out
 
 
 def test_good_files_are_solved(tmp_path, capsys, monkeypatch):

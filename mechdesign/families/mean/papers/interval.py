@@ -268,6 +268,9 @@ def _tables(epsilon: float) -> dict[str, Any]:
         ending = "" if reading == printed_tables.CENTRED else f"_{reading}"
         outside = printed_tables.errors_outside(epsilon, reading)
         numbers |= {f"table_8_{name}{ending}": abs(number) for name, number in outside.items()}
+        for name in printed_tables.COMPARED:
+            least, largest = printed_tables.possible_errors(name, epsilon, reading)
+            numbers |= {f"table_8_{name}_least{ending}": least, f"table_8_{name}_largest{ending}": largest}
         numbers[f"table_8_possible{ending}"] = printed_tables.possible_cells(reading)
     return numbers
 
