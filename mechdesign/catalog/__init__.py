@@ -6,14 +6,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable as FigureTable
     from mechdesign.catalog.figures import model_figures as model_figures
-    from mechdesign.catalog.load import (
+    from mechdesign.catalog.load import load_model as load_model, load_swept as load_swept
+    from mechdesign.catalog.model import Model as Model, Simulation as Simulation
+    from mechdesign.catalog.shipped import (
         ModelLine as ModelLine,
         listed_models as listed_models,
-        load_model as load_model,
-        load_swept as load_swept,
         models as models,
     )
-    from mechdesign.catalog.model import Model as Model, Simulation as Simulation
     from mechdesign.catalog.sweeping import (
         SweepRow as SweepRow,
         run_sweep as run_sweep,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load_model
-from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.shipped import models_folder
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.values import changed
 from mechdesign.papers.claims import Claim, check_model

@@ -7,14 +7,8 @@ from pathlib import Path
 import pytest
 
 from mechdesign.catalog import load as shipped, load_model, models
-from mechdesign.catalog.load import (
-    MODEL_KEYS,
-    SIMULATION_KEYS,
-    ModelLine,
-    _listed,
-    listed_models,
-    models_folder,
-)
+from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS
+from mechdesign.catalog.shipped import ModelLine, _listed, listed_models, models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
 from mechdesign.papers.claims.claim import COMPARISONS, TRENDS

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.shipped import models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.fields import fields_of, parameters_of, problem_from

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mechdesign.catalog import models
-from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.shipped import models_folder
 from mechdesign.core.documents import MOST_DEPTH, MOST_ITEMS, parse_json, parse_toml
 
 DEEP = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mechdesign
-from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.shipped import models_folder
 
 ROOT = Path(__file__).parents[2]
 SLUGS = {

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import mechdesign as md
-from mechdesign.catalog.load import load_model, models, models_folder
+from mechdesign.catalog.load import load_model
+from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.core.certificate import Certificate
 from mechdesign.families import problem_classes
 

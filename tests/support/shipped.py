@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from mechdesign.catalog import models
-from mechdesign.catalog.load import models_folder
+from mechdesign.catalog.shipped import models_folder
 
 
 def mentioning(pattern: str) -> list[str]:

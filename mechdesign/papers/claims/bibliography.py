@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mechdesign.catalog.load import models_folder, read_toml
+from mechdesign.catalog.shipped import models_folder, read_toml
 from mechdesign.core.errors import ModelFileError
 
 REQUIRED = ("kind", "author", "title", "year")

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from mechdesign.catalog.load import check_keys
+from mechdesign.catalog.shipped import check_keys
 from mechdesign.core.errors import MechDesignError, ModelFileError
 from mechdesign.papers.claims.claim import Claim
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from mechdesign.catalog.load import SOURCES, models, models_folder, read_toml
+from mechdesign.catalog.shipped import SOURCES, models, models_folder, read_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.papers.claims.claim import Claim
 from mechdesign.papers.claims.findings import WORST, Finding, Statement, claims_of, statements_of

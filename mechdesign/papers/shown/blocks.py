@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mechdesign.catalog.load import models
+from mechdesign.catalog.shipped import models
 from mechdesign.core.errors import ParameterError
 from mechdesign.papers.claims.findings import Finding, Statement, claims_of, statements_of
 from mechdesign.papers.claims.sources import sources, speaks_of

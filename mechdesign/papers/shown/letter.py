@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mechdesign.catalog.load import models
+from mechdesign.catalog.shipped import models
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.text import counted as number_of
 from mechdesign.papers.claims.bibliography import bibliography
