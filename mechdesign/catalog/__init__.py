@@ -25,8 +25,9 @@ else:  # a type checker would take every unknown name for known
         {
             "figure_table": "FigureTable",
             "figures": "model_figures",
-            "load": "ModelLine listed_models load_model load_swept models",
+            "load": "load_model load_swept",
             "model": "Model Simulation",
+            "shipped": "ModelLine listed_models models",
             "sweeping": "SweepRow run_sweep sweep sweep_points",
         },
     )

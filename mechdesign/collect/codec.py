@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from unicodedata import category
 
 import numpy as np
@@ -27,9 +27,6 @@ from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.data.intake import MISSING_CATEGORY, NUMBERS_FOR_MISSING, missing_hint
 from mechdesign.exact.numbers import number_of_text, plain, text_of
-
-if TYPE_CHECKING:
-    from mechdesign.collect.collecting import Column, Option
 
 Codes = NDArray[np.int64]
 
@@ -468,19 +465,6 @@ class Codec(ABC):
     @abstractmethod
     def examples(self, count: int) -> Any:
         """Return this many answers that the codec takes, of every kind there is, in turn."""
-
-    def column(self, name: str | None = None) -> Column:
-        """Return the column of answers, as an operation takes it."""
-        from mechdesign.collect.collecting import Column
-
-        return Column(name or self.word, self.content, any_name=True)
-
-    @property
-    def options(self) -> tuple[Option, ...]:
-        """The options of ``randomize`` that concern answers."""
-        from mechdesign.collect.collecting import CLIP
-
-        return (CLIP,) if self.clips else ()
 
     def moved(self, answers: Any) -> tuple[str, int]:
         """Return what happens to answers out of range that are moved, and to how many; nothing by default."""

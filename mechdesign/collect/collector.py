@@ -27,7 +27,16 @@ from numpy.typing import NDArray
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.client import Recipe, no_recipe, plain_report, rng_alone
 from mechdesign.collect.codec import Choice, Codec, Codes, Labels
-from mechdesign.collect.collecting import ANYWAY, Operation, Option, Settings, column_operations, marked
+from mechdesign.collect.collecting import (
+    ANYWAY,
+    CLIP,
+    Column,
+    Operation,
+    Option,
+    Settings,
+    column_operations,
+    marked,
+)
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
@@ -160,10 +169,9 @@ class AnswerMechanism(CollectingMechanism[EstimateT_co]):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        options = (*((ANYWAY,) if self.may_fail else ()), *self.codec.options)
-        return column_operations(
-            self, self.codec.column(), self._report_text, self._client, options, self.quantity
-        )
+        takes = Column(self.codec.word, self.codec.content, any_name=True)
+        options = (*((ANYWAY,) if self.may_fail else ()), *((CLIP,) if self.codec.clips else ()))
+        return column_operations(self, takes, self._report_text, self._client, options, self.quantity)
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
         return self.codec.bare()

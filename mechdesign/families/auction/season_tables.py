@@ -45,7 +45,6 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.season import Bid, Member, Season
-from mechdesign.families.contract.noise import LAPLACE
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.files import one_at_a_time
 
@@ -57,6 +56,9 @@ USER, TASK, READING = "user", "task", "reading"
 SEASON = Option("state", "path", "the file of the season")
 NAMED = Option("season", "text", "the name of the season, given with slot 1; the state of another is refused")
 SLOT = Option("slot", "whole number", "the number of the slot, from 1; one that was decided is only repeated")
+DEFAULT_NOISE = "laplace"
+"""How users hide their readings where nobody says how: as the source does."""
+
 LOW = Option("low", "number", "the lower end of the readings")
 HIGH = Option("high", "number", "the upper end of the readings")
 NOISE = Option("noise", "text", "laplace (default, as published), duchi (exact) or piecewise")
@@ -239,7 +241,7 @@ def _device(auction: OnlineAuction, settings: Settings) -> CollectingMechanism[A
     for name in ("low", "high"):
         if settings[name] is None:
             raise ParameterError(named_option(name), "is missing", "state the range of the readings")
-    return auction.randomizer(settings["low"], settings["high"], settings["noise"] or LAPLACE.name)
+    return auction.randomizer(settings["low"], settings["high"], settings["noise"] or DEFAULT_NOISE)
 
 
 def _noisy(auction: OnlineAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
