@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
-from mechdesign.collect.client import rng_alone
+from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.reader import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.documents import file_values, parse_json, plain_values
@@ -42,8 +42,8 @@ from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy
 from mechdesign.work.files import read_text, whole_file
 
 if TYPE_CHECKING:
-    from mechdesign.collect.client import Answer, Recipe
     from mechdesign.collect.collecting import Operation
+    from mechdesign.collect.kernel import Answer, Recipe
     from mechdesign.show.figure import Figure
 
 LAST_WITH_VACUOUS = 2
@@ -223,20 +223,20 @@ class Mechanism(Explained, WithTables, WithAbout):
         return None
 
     def recipe(self) -> Recipe:
-        """Return how a client draws a report in integers; see :mod:`mechdesign.collect.client`.
+        """Return how a client draws a report in integers; see :mod:`mechdesign.collect.kernel`.
 
         Raises
         ------
         MethodError
             Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
         """
-        from mechdesign.collect.client import no_recipe  # clients in other languages
+        from mechdesign.collect.kernel import no_recipe  # clients in other languages
 
         raise no_recipe(self.type)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source, as every client draws it."""
-        from mechdesign.collect.client import no_recipe  # clients in other languages
+        from mechdesign.collect.kernel import no_recipe  # clients in other languages
 
         raise no_recipe(self.type)
 

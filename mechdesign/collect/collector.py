@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Recipe, no_recipe, plain_report, rng_alone
 from mechdesign.collect.codec import Choice, Codec, Codes, Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -37,6 +36,7 @@ from mechdesign.collect.collecting import (
     column_operations,
     marked,
 )
+from mechdesign.collect.kernel import Recipe, no_recipe, plain_report, rng_alone
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
@@ -50,9 +50,8 @@ from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
 
 if TYPE_CHECKING:
-    from mechdesign.collect.client import Answer, Steps
     from mechdesign.collect.estimate import FrequencyEstimate
-    from mechdesign.collect.kernel import Kernel
+    from mechdesign.collect.kernel import Answer, Kernel, Steps
     from mechdesign.collect.scores import Scores
     from mechdesign.show.figure import Figure
 

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import composed, weakest
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.base import mechanism_packages, mechanism_types
-from mechdesign.collect.client import row_hex
 from mechdesign.collect.codec import Codes, Domain
 from mechdesign.collect.kary import KaryResponse
+from mechdesign.collect.kernel import row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.extensions import class_with

@@ -41,7 +41,7 @@ from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import TOTAL
 
 if TYPE_CHECKING:
-    from mechdesign.collect.client import Steps
+    from mechdesign.collect.kernel import Steps
 
 Array = NDArray[np.float64]
 
@@ -357,7 +357,7 @@ class KaryRows(Kernel):
 
     def client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
-        from mechdesign.collect.client import whole_hex  # clients in other languages
+        from mechdesign.collect.kernel import whole_hex  # clients in other languages
 
         weights = self.weights
         return {

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import Steps
+from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import ParameterError
 from mechdesign.export.known_answers import self_check
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import DIGITS, Recipe, Steps
 from mechdesign.collect.codec import AskedChoice, AskedNumber
+from mechdesign.collect.kernel import DIGITS, Recipe, Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.exact.randomness import BITS, TOTAL

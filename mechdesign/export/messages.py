@@ -22,7 +22,7 @@ from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
-    from mechdesign.collect.client import Recipe
+    from mechdesign.collect.kernel import Recipe
     from mechdesign.data.intake import MissingRule
 
 VERSION = 1

@@ -153,9 +153,9 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
     margins = (0.0,) if cone.is_polyhedral else MARGINS
     for multipliers in cone.duals:
         for margin in margins:
-            found, why = _proven(cone, multipliers, bounds, margin)
-            if found is not None:
-                best = max(best or (found, why), (found, why))
+            lower, why = _proven(cone, multipliers, bounds, margin)
+            if lower is not None:
+                best = max(best or (lower, why), (lower, why))
                 break
             failure = why
             if why == TOO_MUCH:
@@ -362,17 +362,17 @@ def _exact_steps(
     """
     room = _room(cone, y)
     bounded = {column for column in range(len(rest)) if _is_bounded(cone, column)}
-    wanted = [column for column in range(len(rest)) if column not in bounds and column not in bounded]
-    if len(wanted) > MOST_EXACT:
+    targets = [column for column in range(len(rest)) if column not in bounds and column not in bounded]
+    if len(targets) > MOST_EXACT:
         raise _TooMuchError
-    entries = [[(row, entry) for row, entry in cone.columns[column] if row in room] for column in wanted]
-    missing, total = [-rest[column] for column in wanted], dict.fromkeys(room, Fraction(0))
+    entries = [[(row, entry) for row, entry in cone.columns[column] if row in room] for column in targets]
+    missing, total = [-rest[column] for column in targets], dict.fromkeys(room, Fraction(0))
     for _ in range(FLOAT_STEPS):
         for row, step in _float_step(entries, missing, room).items():
             total[row] += step
         missing = [
             -rest[column] - sum((entry * total[row] for row, entry in left), Fraction(0))
-            for column, left in zip(wanted, entries, strict=True)
+            for column, left in zip(targets, entries, strict=True)
         ]
     steps = eliminated([(dict(left), value) for left, value in zip(entries, missing, strict=True)], room)
     if steps is None:
@@ -397,11 +397,11 @@ def _float_step(
         return {}
     rows, columns, values = zip(*triples, strict=True)
     matrix = coo_array((values, (rows, columns)), shape=(len(entries), len(places)))
-    wanted = np.array([float(part) for part in missing])
+    targets = np.array([float(part) for part in missing])
     if max(matrix.shape) <= DENSE:
-        scaled = np.linalg.lstsq(matrix.toarray(), wanted, rcond=None)[0]
+        scaled = np.linalg.lstsq(matrix.toarray(), targets, rcond=None)[0]
     else:
-        scaled = lsqr(matrix.tocsr(), wanted, atol=1e-15, btol=1e-15)[0]
+        scaled = lsqr(matrix.tocsr(), targets, atol=1e-15, btol=1e-15)[0]
     if not np.isfinite(scaled).all():
         return {}
     return {row: Fraction(float(scaled[place])) * Fraction(room[row]) for row, place in places.items()}

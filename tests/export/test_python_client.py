@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.client import EXACT
+from mechdesign.collect.kernel import EXACT
 from mechdesign.core.errors import DataError, MethodError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mechdesign.collect.client import OTHER_NAMES
+from mechdesign.collect.kernel import OTHER_NAMES
 from mechdesign.core.errors import MechDesignError
 from tests.meta.test_shown import MECHANISMS
 

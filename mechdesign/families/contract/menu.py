@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism, Mechanism
-from mechdesign.collect.client import rng_alone
 from mechdesign.collect.collecting import Operation
+from mechdesign.collect.kernel import rng_alone
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of

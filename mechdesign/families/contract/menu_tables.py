@@ -226,8 +226,8 @@ def _noisy(menu: ContractMenu, sources: Sequence[Source], settings: Settings) ->
                 devices[item] = device(menu, item, low, bool(settings["exact"]))
             mechanism, rows = devices[item], np.flatnonzero(items == item)
             with located(source, column):
-                drawn = _drawn(mechanism, values, rows, rng, clip)
-            reports[rows] = report_values(mechanism, drawn)
+                draws = _draws(mechanism, values, rows, rng, clip)
+            reports[rows] = report_values(mechanism, draws)
             is_exact = mechanism.certificates()[0].exact
             what = "exactly" if is_exact else "in real numbers (the last bits of doubles can leak)"
             settings.count(f"report(s) private at their item's epsilon {what}", len(rows))
@@ -239,7 +239,7 @@ def _noisy(menu: ContractMenu, sources: Sequence[Source], settings: Settings) ->
         }
 
 
-def _drawn(
+def _draws(
     mechanism: CollectingMechanism[Any], values: Array, rows: NDArray[np.int64], rng: Any, clip: bool
 ) -> NDArray[Any]:
     """Return the reports of some rows; errors name the row of the block."""

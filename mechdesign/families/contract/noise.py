@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import rng_alone
+from mechdesign.collect.kernel import rng_alone
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array

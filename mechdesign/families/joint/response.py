@@ -15,9 +15,9 @@ import numpy as np
 
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
-from mechdesign.collect.client import Steps, rng_alone, whole_hex
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
+from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import audit_density
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.client import rng_alone
 from mechdesign.collect.codec import as_floats, checked_area
 from mechdesign.collect.collecting import (
     CLIP,
@@ -31,6 +30,7 @@ from mechdesign.collect.collecting import (
     require_data,
     side_by_side,
 )
+from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError, named_option, option

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
 from mechdesign.collect.base import nested
-from mechdesign.collect.client import Answer, Recipe
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
+from mechdesign.collect.kernel import Answer, Recipe
 from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate

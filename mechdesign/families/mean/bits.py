@@ -36,9 +36,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Randomizer
-from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import PrivacyTarget, make_private
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
+from mechdesign.collect.kernel import Steps
 from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps
+from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import CertificateError, ParameterError, RowError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field

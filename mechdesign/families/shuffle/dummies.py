@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
-from mechdesign.collect.client import Steps
+from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.core.values import dependent_field, frozen_value, value_field

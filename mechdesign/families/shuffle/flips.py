@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
-from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field

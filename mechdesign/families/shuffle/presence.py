@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource

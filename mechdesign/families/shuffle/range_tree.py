@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps
 from mechdesign.collect.collecting import UNMARKED, Operation, Option, Settings
 from mechdesign.collect.intervals import Limits, tail_of
+from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import DataError, UnknownNameError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
-from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.values import Forecast, frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import About
 from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
-from mechdesign.collect.client import Answer, Recipe, rng_alone
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
+from mechdesign.collect.kernel import Answer, Recipe, rng_alone
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import (

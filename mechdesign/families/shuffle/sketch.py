@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
-from mechdesign.collect.client import Steps, whole_hex
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draws import AffineFamily, collision, prime_from

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps
+from mechdesign.collect.kernel import Steps
 from mechdesign.core.text import TextInNotebooks, counted, json_object
 from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import Forecast, frozen_value, value_field

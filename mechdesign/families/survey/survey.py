@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.client import Answer, Recipe, Steps, rng_alone
 from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
+from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
 from mechdesign.collect.reader import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError

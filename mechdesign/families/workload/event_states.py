@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.client import Steps, row_hex
-from mechdesign.collect.kernel import Kernel
+from mechdesign.collect.kernel import Kernel, Steps, row_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen

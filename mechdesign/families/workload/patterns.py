@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps, row_hex
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.kernel import Kernel
+from mechdesign.collect.kernel import Kernel, Steps, row_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Choice, Codec, Codes, Domain, Labels, Numbers
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import tail_of
+from mechdesign.collect.kernel import Steps
 from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
-from mechdesign.collect.client import Steps
-from mechdesign.collect.kernel import Kernel
+from mechdesign.collect.kernel import Kernel, Steps
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written

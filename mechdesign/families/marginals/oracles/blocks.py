@@ -30,8 +30,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values

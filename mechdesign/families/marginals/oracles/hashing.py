@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Shares
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draws import AffineFamily, below, collision, prime_from

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draws import below, prime_from

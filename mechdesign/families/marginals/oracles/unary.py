@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.client import Steps, whole_hex
 from mechdesign.collect.codec import Codes
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon

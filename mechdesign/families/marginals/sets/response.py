@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
-from mechdesign.collect.client import Steps
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
+from mechdesign.collect.kernel import Steps
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.extensions import former_arguments

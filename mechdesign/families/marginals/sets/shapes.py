@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.client import Steps, row_hex, whole_hex
 from mechdesign.collect.codec import Codes
+from mechdesign.collect.kernel import Steps, row_hex, whole_hex
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
