@@ -100,6 +100,15 @@ class ExactRule:
         """Return the payments as an array of fractions."""
         return fraction_array(self.payments, self.per)
 
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values, a row for each profile: integers out of a number, and quotients."""
+        payments = self.payment_fractions().reshape(-1, self.payments.shape[-1])
+        return {
+            "out_of": self.out_of,
+            "weights": self.lotteries.reshape(-1, self.lotteries.shape[-1]).tolist(),
+            "payments": [[written(paid) for paid in row] for row in payments.tolist()],
+        }
+
 
 def fraction_array(numbers: Whole, denominator: int) -> Whole:
     """Return an array of integers over a denominator as fractions."""

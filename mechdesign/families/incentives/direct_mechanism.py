@@ -23,7 +23,6 @@ from mechdesign.families.incentives.deviations import (
     Participation,
     certificates_of,
     exact_rule,
-    fraction_array,
 )
 from mechdesign.families.incentives.environment import Environment, Whole, amount, amounts_of, nested_list
 from mechdesign.families.incentives.environments import NAMED, environment_of
@@ -229,8 +228,14 @@ class DirectMechanism(Problem["DirectRule"]):
     # The problem judges
 
     def rule_of(self, variables: Variables) -> ExactRule:
-        """Return the rule of variables, in integers."""
-        return exact_rule(variables["lotteries"], variables["payments"])
+        """Return the rule of variables, in integers: the exact one, or that of the doubles."""
+        if "rule" in variables:
+            rule: ExactRule = variables["rule"]
+            return rule
+        counts = self.environment.counts
+        tables = [np.asarray(variables[name], dtype=object) for name in ("lotteries", "payments")]
+        exact = [np.vectorize(Fraction, otypes=[object])(table) for table in tables]
+        return exact_rule(*(table.reshape(*counts, table.shape[-1]) for table in exact))
 
     def _audit(self, variables: Variables) -> ExactAudit:
         return ExactAudit(self.environment, self.rule_of(variables))
@@ -280,15 +285,19 @@ class DirectMechanism(Problem["DirectRule"]):
         return DirectRule.of(self.environment, self.demands, self.rule_of(solution.variables))
 
 
-def variables_of(rule: ExactRule) -> dict[str, Whole]:
-    """Return the plain variables of a rule: lotteries and payments as arrays of fractions.
+def variables_of(rule: ExactRule) -> dict[str, Any]:
+    """Return the variables of a rule: lotteries and payments as doubles, a row a profile, and the exact rule.
 
     Examples
     --------
-    >>> sorted(variables_of(ExactRule(np.array([[1, 0]]), 1, np.array([[3]]), 2)))
-    ['lotteries', 'payments']
+    >>> rule = ExactRule(np.array([[1, 0]]), 1, np.array([[3]]), 2)
+    >>> variables_of(rule)["payments"].tolist()
+    [[1.5]]
     """
+    lotteries = rule.lotteries.reshape(-1, rule.lotteries.shape[-1])
+    payments = rule.payment_fractions().reshape(-1, rule.payments.shape[-1])
     return {
-        "lotteries": fraction_array(rule.lotteries, rule.out_of),
-        "payments": fraction_array(rule.payments, rule.per),
+        "lotteries": (lotteries / rule.out_of).astype(np.float64),
+        "payments": payments.astype(np.float64),
+        "rule": rule,
     }

@@ -170,8 +170,8 @@ class Environment:
         """
         profiles = list(product(*types))
         table = {
-            "types": [list(map(_name, kinds)) for kinds in types],
-            "outcomes": list(map(_name, outcomes)),
+            "types": [list(map(shown_name, kinds)) for kinds in types],
+            "outcomes": list(map(shown_name, outcomes)),
             "values": [
                 [[value(agent, kind, outcome) for outcome in outcomes] for kind in kinds]
                 for agent, kinds in enumerate(types)
@@ -293,11 +293,18 @@ def outer_product(rows: Sequence[Whole]) -> Whole:
     return np.asarray(result, dtype=object)
 
 
-def _name(value: Any) -> str:
+def shown_name(value: Any) -> str:
+    """Return the name of a type or an outcome: a text as it is, a number as a short decimal or quotient.
+
+    Examples
+    --------
+    >>> shown_name("low"), shown_name(0.50), shown_name([1, 2])
+    ('low', '0.5', '1 2')
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
-        return " ".join(map(_name, value))
+        return " ".join(map(shown_name, value))
     try:
         return decimal_name(amount("name", value))
     except ParameterError:
@@ -308,7 +315,7 @@ def names_of(field: str, values: Any) -> tuple[str, ...]:
     """Return names as texts, each once; numbers are named as they are written."""
     if not isinstance(values, (list, tuple)) or not values:
         raise ParameterError(field, "is empty", "list at least one")
-    names = tuple(map(_name, values))
+    names = tuple(map(shown_name, values))
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(field, f"duplicate name '{name}'", "use each name once")
