@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +62,12 @@ def largest_size(array: Whole) -> int:
     return max(int(array.max()), -int(array.min()))
 
 
+def products_fit(left: Whole, right: Whole, count: int = 1) -> bool:
+    """Whether sums of this many products, and the factors themselves, are small enough for int64."""
+    sizes = (largest_size(left), largest_size(right), count)
+    return prod(max(size, 1) for size in sizes) < SAFE
+
+
 @dataclass(frozen=True, eq=False)
 class IntegerRows:
     """A sparse matrix of integers by rows: entries ``values`` at ``columns``, row r from ``starts[r]`` on."""
@@ -105,7 +112,7 @@ class IntegerRows:
 def _sums(left: Whole, right: Whole, places: Places, count: int) -> Whole:
     """Return the sums of products by place, in int64 where nothing can overflow."""
     most = int(np.bincount(places, minlength=1).max()) if len(places) else 0
-    if largest_size(left) * largest_size(right) * most < SAFE:
+    if products_fit(left, right, most):
         result = np.zeros(count, dtype=np.int64)
         np.add.at(result, places, left.astype(np.int64) * right.astype(np.int64))
         return result

@@ -28,7 +28,7 @@ from mechdesign.families.incentives.environment import (
     profile_text,
     written,
 )
-from mechdesign.solvers.exact_linear import SAFE, largest_size, whole_array
+from mechdesign.solvers.exact_linear import SAFE, largest_size, products_fit, whole_array
 
 Incentives = Literal["dominant", "bayesian"]
 Participation = Literal["ex-post", "interim", "none"]
@@ -154,7 +154,7 @@ class Judged:
 
 def exact_product(left: Whole, right: Whole) -> Whole:
     """Return the product of broadcast integer arrays, exactly."""
-    if largest_size(left) * largest_size(right) < SAFE:
+    if products_fit(left, right):
         return left.astype(np.int64) * right.astype(np.int64)
     return left.astype(object) * right.astype(object)
 
@@ -162,7 +162,7 @@ def exact_product(left: Whole, right: Whole) -> Whole:
 def _inner(left: Whole, right: Whole) -> Whole:
     """Return the sums of products over the last axes of (a, o) and (b, r, o): shape (a, b, r)."""
     size = left.shape[-1]
-    kind = np.int64 if largest_size(left) * largest_size(right) * size < SAFE else object
+    kind = np.int64 if products_fit(left, right, size) else object
     product = np.tensordot(left.astype(kind), right.astype(kind), axes=([1], [2]))
     return np.asarray(product)
 
@@ -384,8 +384,7 @@ class ExactAudit:
 
 def _row_sums(left: Whole, right: Whole) -> Whole:
     """Return the sums over the last axis of products, exactly."""
-    size = max(left.shape[-1], 1)
-    if largest_size(left) * largest_size(right) * size < SAFE:
+    if products_fit(left, right, left.shape[-1]):
         return np.asarray((left.astype(np.int64) * right.astype(np.int64)).sum(axis=-1))
     return _summed(left.astype(object) * right.astype(object))
 

@@ -143,14 +143,15 @@ class DirectMechanism(Problem["DirectRule"]):
     )
     transfers: bool = flag("Whether there are payments.", default=True)
     payment_low: Kept[Fraction | None, Any] = related(
-        "The least payment of an agent in any profile; 0 forbids subsidies.", _limit, form="number", default=None
+        "The least payment of an agent in any profile; 0 forbids subsidies.",
+        _limit,
+        form="number",
+        default=None,
     )
     payment_high: Kept[Fraction | None, Any] = related(
         "The largest payment of an agent in any profile.", _limit, form="number", default=None
     )
-    outcomes: Outcomes = choice(
-        "Whether lotteries over outcomes are allowed.", Outcomes, default="lotteries"
-    )
+    outcomes: Outcomes = choice("Whether lotteries over outcomes are allowed.", Outcomes, default="lotteries")
     goal: Goal = choice(
         "What is maximised: payments less cost, values less cost, or own weights.", Goal, default="revenue"
     )

@@ -144,9 +144,7 @@ class DirectRule(Mechanism):
         """The numbers that it runs on."""
         counts = self.environment.counts
         payments, per = common_integers(self.payments)
-        return ExactRule(
-            self.weights.reshape(*counts, -1), self.out_of, payments.reshape(*counts, -1), per
-        )
+        return ExactRule(self.weights.reshape(*counts, -1), self.out_of, payments.reshape(*counts, -1), per)
 
     @cached_property
     def _judged(self) -> tuple[Certificate, ...]:
@@ -205,7 +203,10 @@ class DirectRule(Mechanism):
         )
         gives = (
             Column(OUTCOME, f"one of: {listed(list(environment.outcomes), 6)}"),
-            *(Column(f"{PAYS}_{agent}", f"what {agent} pays, negative if it receives") for agent in environment.agents),
+            *(
+                Column(f"{PAYS}_{agent}", f"what {agent} pays, negative if it receives")
+                for agent in environment.agents
+            ),
         )
         return (
             Operation(
@@ -257,7 +258,9 @@ class DirectRule(Mechanism):
         environment, demands = self.environment, self.demands
         shape = " x ".join(map(str, environment.counts))
         agents = f"{len(environment.agents)} agent{'s' if len(environment.agents) > 1 else ''}"
-        text = f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
+        text = (
+            f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
+        )
         return text if demands.participation == "none" else f"{text}, {demands.participation} participation"
 
 

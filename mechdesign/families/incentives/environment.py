@@ -360,7 +360,9 @@ def environment_of_tables(
     kinds = tuple(names_of(f"types[{agent}]", rows) for agent, rows in enumerate(types))
     people = names_of("agents", agents or [f"agent{number}" for number in range(1, len(kinds) + 1)])
     if len(people) != len(kinds):
-        raise ParameterError("agents", f"expected {len(kinds)} entries, one per list of types, got {len(people)}")
+        raise ParameterError(
+            "agents", f"expected {len(kinds)} entries, one per list of types, got {len(people)}"
+        )
     results = names_of("outcomes", outcomes)
     counts = tuple(map(len, kinds))
     require_size(counts, len(results))

@@ -127,7 +127,9 @@ def bilateral_trade(seller: Any, buyer: Any, prior: Any = None, joint: Any = Non
     )
 
 
-def public_good(types: Any, cost: Any, agents: Any = None, prior: Any = None, joint: Any = None) -> Environment:
+def public_good(
+    types: Any, cost: Any, agents: Any = None, prior: Any = None, joint: Any = None
+) -> Environment:
     """A good that all use or nobody does, at a cost."""
     kinds = _kinds(types, agents)
     names = [f"agent{number}" for number in range(1, len(kinds) + 1)]
@@ -135,7 +137,9 @@ def public_good(types: Any, cost: Any, agents: Any = None, prior: Any = None, jo
     return _allocation(kinds, names, ["none", "built"], [[], everyone], [0, cost], prior, joint)
 
 
-def procurement(types: Any, worth: Any, agents: Any = None, prior: Any = None, joint: Any = None) -> Environment:
+def procurement(
+    types: Any, worth: Any, agents: Any = None, prior: Any = None, joint: Any = None
+) -> Environment:
     """One task for one supplier, whose type is its cost; it is ``worth`` to the buyer, who is the designer."""
     kinds = _kinds(types, agents)
     names = [f"supplier{number}" for number in range(1, len(kinds) + 1)]

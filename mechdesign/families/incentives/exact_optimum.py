@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted, short_text
+from mechdesign.exact.linear_systems import CommonFractions
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment
@@ -22,7 +23,7 @@ from mechdesign.families.incentives.program import (
     all_lies,
     linear_types,
 )
-from mechdesign.solvers.exact_linear import ExactOptimum, solve_exactly
+from mechdesign.solvers.exact_linear import ExactOptimum, IntegerProgram, solve_exactly
 
 MOST_ROUNDS = 60
 """Rounds of added deviations, before all are added."""
@@ -45,6 +46,13 @@ class DirectPrices:
     """
 
     named: tuple[tuple[str, str, Fraction, int], ...]
+    program: IntegerProgram
+    multipliers: CommonFractions
+
+    def proves_infeasibility(self) -> bool:
+        """Whether the multipliers are Farkas': they combine the rows to 0 <= a negative number, exactly."""
+        nothing = replace(self.program, objective=np.zeros(self.program.rows.width, dtype=np.int64))
+        return nothing.dual_is_feasible(self.multipliers) and nothing.bound(self.multipliers) < 0
 
     def lagrangian(self, problem: Any) -> float | None:
         """Return None: no parameter is a number that a derivative could be taken by."""
@@ -74,8 +82,10 @@ def needed_lies(environment: Environment) -> list[Lie]:
     if all(linear_types(environment, agent) is not None for agent in range(len(environment.agents))):
         return adjacent_lies(environment)
     every = all_lies(environment)
-    entries = 2 * len(environment.outcomes) * sum(
-        environment.profiles // environment.counts[agent] for agent, _, _ in every
+    entries = (
+        2
+        * len(environment.outcomes)
+        * sum(environment.profiles // environment.counts[agent] for agent, _, _ in every)
     )
     return every if entries <= FEW_ENTRIES else adjacent_lies(environment)
 
@@ -134,7 +144,7 @@ def _optimal(
 ) -> Outcome:
     assert found.prices is not None
     value = program.program.bound(found.prices) / program.scale
-    prices = DirectPrices(tuple(program.named_prices(found.prices)))
+    prices = DirectPrices(tuple(program.named_prices(found.prices)), program.program, found.prices)
     notes: dict[str, Any] = {
         "exact_value": str(value),
         "deviations_in_program": len(program.lies),
@@ -177,10 +187,10 @@ def _infeasible(problem: DirectMechanism, program: DirectProgram, found: ExactOp
         message=text,
         notes={
             "conflict": kinds,
-            "farkas": listed[:MOST_NAMED] if len(listed) > MOST_NAMED else listed,
+            "farkas": listed[:MOST_NAMED],
             "farkas_rows": len(listed),
         },
-        realisation=DirectPrices(tuple(named)),
+        realisation=DirectPrices(tuple(named), program.program, found.prices),
     )
 
 

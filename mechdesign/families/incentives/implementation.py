@@ -18,7 +18,6 @@ import numpy as np
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import one_of
-from mechdesign.exact.numbers import frozen
 from mechdesign.families.incentives.deviations import (
     Demands,
     ExactAudit,
@@ -105,7 +104,7 @@ def implementable(
         if isinstance(found, Implementation):
             return found
         parts.append(found)
-    return Implementation(frozen(np.stack(parts, axis=-1)), {})
+    return Implementation(np.stack(parts, axis=-1), {})
 
 
 def _checked_lotteries(lotteries: Any, shape: tuple[int, ...]) -> Whole:

@@ -238,9 +238,11 @@ class DirectProgram:
         """Values of each agent, times the scale, by own type, others' types (1 where private) and outcome."""
         result = []
         for agent, count in enumerate(self.environment.counts):
-            table = np.moveaxis(scaled_values(self.environment, agent), agent, 0) if (
-                self.environment.is_interdependent(agent)
-            ) else scaled_values(self.environment, agent)
+            table = (
+                np.moveaxis(scaled_values(self.environment, agent), agent, 0)
+                if (self.environment.is_interdependent(agent))
+                else scaled_values(self.environment, agent)
+            )
             result.append(table.reshape(count, -1, self._outcomes))
         return result
 
@@ -276,9 +278,7 @@ class DirectProgram:
     def _add_lotteries(self) -> None:
         profiles = np.arange(self.environment.profiles)
         self._entries.add(profiles[:, None], self._chances(profiles), np.ones((1, 1), dtype=np.int64))
-        self._entries.close(
-            "lotteries", [], [1] * len(profiles), [Fraction(1)] * len(profiles), equal=True
-        )
+        self._entries.close("lotteries", [], [1] * len(profiles), [Fraction(1)] * len(profiles), equal=True)
 
     def _add_efficiency(self) -> None:
         """Give the outcomes with less than the largest surplus no probability."""
@@ -292,7 +292,9 @@ class DirectProgram:
             columns = profile * self._outcomes + np.flatnonzero(less[profile])
             self._entries.add(np.array([start + row]), columns, np.ones(1, dtype=np.int64))
         names = [f"efficient outcome for {self._profile_name(profile)}" for profile in profiles.tolist()]
-        self._entries.close("efficiency", names, [0] * len(profiles), [Fraction(1)] * len(profiles), equal=True)
+        self._entries.close(
+            "efficiency", names, [0] * len(profiles), [Fraction(1)] * len(profiles), equal=True
+        )
 
     def _add_fixed(self) -> None:
         if not self.fixed:
@@ -371,7 +373,9 @@ class DirectProgram:
         profiles = np.arange(count)
         weights = self._prior if kind == "expected" else np.ones(count, dtype=np.int64)
         rows = np.full(count, start) if kind == "expected" else start + profiles
-        self._entries.add(rows[:, None], self._chances(profiles), _exact_scaled(self._costs, weights[:, None]))
+        self._entries.add(
+            rows[:, None], self._chances(profiles), _exact_scaled(self._costs, weights[:, None])
+        )
         if self.demands.transfers:
             for agent, types in enumerate(self.environment.counts):
                 for own in range(types):
@@ -381,7 +385,9 @@ class DirectProgram:
                         total = int(weights[places].astype(object).sum())
                         self._entries.add(rows[:1], columns, whole_array([-scale * total]))
                     else:
-                        self._entries.add(rows[places], columns, _exact_scaled(weights[places], whole_array([-scale])))
+                        self._entries.add(
+                            rows[places], columns, _exact_scaled(weights[places], whole_array([-scale]))
+                        )
         if kind == "expected":
             unit = Fraction(scale * self.environment.prior_scale)
             self._entries.close("budget", ["budget in expectation"], [0], [unit])

@@ -57,7 +57,9 @@ def _increasing(name: str, value: Any) -> Amounts:
         raise ParameterError(name, "is empty", "give at least one number")
     for place, (one, other) in enumerate(zip(result, result[1:], strict=False)):
         if other <= one:
-            raise ParameterError(f"{name}[{place + 1}]", f"{other} is not above {one}", "sort them, each once")
+            raise ParameterError(
+                f"{name}[{place + 1}]", f"{other} is not above {one}", "sort them, each once"
+            )
     if result[0] < 0:
         raise ParameterError(f"{name}[0]", f"{result[0]} is negative", "give numbers >= 0")
     return result
@@ -72,7 +74,9 @@ def _shares(problem: Screening, name: str, value: Any) -> Amounts:
     if min(result) <= 0:
         raise ParameterError(name, f"has {min(result)}", "leave types without probability out")
     if sum(result) != 1:
-        raise ParameterError(name, f"sums to {decimal_name(sum(result))}, not 1", "write quotients such as 1/3")
+        raise ParameterError(
+            name, f"sums to {decimal_name(sum(result))}, not 1", "write quotients such as 1/3"
+        )
     return result
 
 

@@ -188,7 +188,12 @@ class ScreeningMenu(Mechanism):
         """Return quantity and payment by type."""
         x = [float(value) for value in self.types]
         lines = [
-            Line(x=x, y=[float(self.expected(row)) for row in self.weights.tolist()], label="quantity", dots=True),
+            Line(
+                x=x,
+                y=[float(self.expected(row)) for row in self.weights.tolist()],
+                label="quantity",
+                dots=True,
+            ),
             Line(x=x, y=[float(payment) for payment in self.payments], label="payment", dots=True),
         ]
         return [Figure("The menu by type", [Panel("type", "quantity, payment", lines)])]
