@@ -253,7 +253,7 @@ def _proposed(program: IntegerProgram, options: dict[str, Any]) -> tuple[str, _P
     solver.setOptionValue("random_seed", 0)
     for name, value in options.items():
         solver.setOptionValue(name, value)
-    model, row_scale, scale = _model(module, program)
+    model, factors = _model(module, program)
     solver.passModel(model)
     solver.run()
     status, states = solver.getModelStatus(), module.HighsModelStatus
@@ -268,22 +268,22 @@ def _proposed(program: IntegerProgram, options: dict[str, Any]) -> tuple[str, _P
     basic = module.HighsBasisStatus.kBasic
     return "optimal", _Proposal(
         np.array(optimum.col_value),
-        -np.array(optimum.row_dual) * scale / row_scale,
+        -np.array(optimum.row_dual) * factors,
         np.array([item == basic for item in basis.col_status], dtype=bool),
         np.array([item == basic for item in basis.row_status], dtype=bool),
     )
 
 
-def _model(module: Any, program: IntegerProgram) -> tuple[Any, Array, float]:
+def _model(module: Any, program: IntegerProgram) -> tuple[Any, Array]:
+    """Return the program for HiGHS, and what its multipliers are to be multiplied by, row by row."""
     rows = program.rows
-    values = np.abs(rows.values.astype(np.float64))
-    row_scale = np.ones(rows.height)
-    np.maximum.at(row_scale, rows.row_places, values)
-    scale = float(np.abs(program.objective.astype(np.float64)).max(initial=0.0)) or 1.0
-    limits = program.limits.astype(np.float64) / row_scale
+    largest: Whole = np.ones(rows.height, dtype=rows.values.dtype)
+    np.maximum.at(largest, rows.row_places, np.abs(rows.values))
+    scale = max(largest_size(program.objective), 1)
+    limits = _quotients(program.limits, largest)
     model = module.HighsLp()
     model.num_row_, model.num_col_ = rows.height, rows.width
-    model.col_cost_ = -program.objective.astype(np.float64) / scale
+    model.col_cost_ = -_quotients(program.objective, whole_array([scale]))
     model.col_lower_ = np.where(program.free, -np.inf, 0.0)
     model.col_upper_ = np.full(rows.width, np.inf)
     model.row_lower_ = np.where(program.equal, limits, -np.inf)
@@ -291,8 +291,15 @@ def _model(module: Any, program: IntegerProgram) -> tuple[Any, Array, float]:
     model.a_matrix_.format_ = module.MatrixFormat.kRowwise
     model.a_matrix_.start_ = rows.starts.astype(np.int32)
     model.a_matrix_.index_ = rows.columns.astype(np.int32)
-    model.a_matrix_.value_ = rows.values.astype(np.float64) / row_scale[rows.row_places]
-    return model, row_scale, scale
+    model.a_matrix_.value_ = _quotients(rows.values, largest[rows.row_places])
+    return model, _quotients(whole_array([scale]), largest)
+
+
+def _quotients(numbers: Whole, divisors: Whole) -> Array:
+    """Return quotients of integers as doubles, also of integers that no double holds."""
+    if numbers.dtype != object and divisors.dtype != object:
+        return np.asarray(numbers / divisors, dtype=np.float64)
+    return np.asarray(numbers.astype(object) / divisors.astype(object), dtype=np.float64)
 
 
 def _guessed(program: IntegerProgram, proposal: _Proposal) -> ExactOptimum | None:

@@ -213,29 +213,33 @@ class ExactAudit:
 
     def incentives(self, kind: str) -> Judged:
         """Return the deviation by which an agent gains most."""
-        count, worst, witness = 0, None, {}
-        for agent, size in enumerate(self.environment.counts):
-            values = self.utilities(agent)
-            truth = values[np.arange(size), np.arange(size)]
-            if kind == "bayesian":
-                gain, unit = self._expected(agent, values - truth[:, None]), self._unit
-                exact = [[Fraction(int(one), unit * weight) for one in row] for row, weight in gain]
-                table = np.array(exact, dtype=object)
-            else:
-                table = values - truth[:, None]
-            others = table.shape[2] if table.ndim > 2 else 1
-            count += size * (size - 1) * others
-            if size < 2:
-                continue
-            table = np.array(table, copy=True)
-            lowest = min(0, table.min()) - 1
-            table[np.arange(size), np.arange(size)] = lowest
-            place = np.unravel_index(int(table.argmax()), table.shape)
-            best = table[place]
-            best = best if kind == "bayesian" else Fraction(int(best), self._unit)
-            if worst is None or best > worst:
-                worst, witness = best, self._deviation(agent, place, best)
-        return Judged("incentive_compatibility", count, -(worst or Fraction(0)), witness)
+        judged = [self.agent_incentives(agent, kind) for agent in range(len(self.environment.agents))]
+        tried = [one for one in judged if one.count]
+        count = sum(one.count for one in tried)
+        if not tried:
+            return Judged("incentive_compatibility", 0, Fraction(0), {})
+        worst = min(tried, key=lambda one: one.slack)
+        return Judged("incentive_compatibility", count, worst.slack, worst.witness)
+
+    def agent_incentives(self, agent: int, kind: str) -> Judged:
+        """Return the deviation by which one agent gains most."""
+        size = self.environment.counts[agent]
+        if size < 2:
+            return Judged("incentive_compatibility", 0, Fraction(0), {})
+        values = self.utilities(agent)
+        table = values - values[np.arange(size), np.arange(size)][:, None]
+        if kind == "bayesian":
+            exact = [
+                [Fraction(int(one), self._unit * weight) for one in row]
+                for row, weight in self._expected(agent, table)
+            ]
+            table = np.array(exact, dtype=object)
+        count = size * (size - 1) * (table.shape[2] if table.ndim > 2 else 1)
+        table[np.arange(size), np.arange(size)] = min(0, table.min()) - 1
+        place = np.unravel_index(int(table.argmax()), table.shape)
+        best = table[place]
+        gain = best if kind == "bayesian" else Fraction(int(best), self._unit)
+        return Judged("incentive_compatibility", count, -gain, self._deviation(agent, place, gain))
 
     def gains(self, agent: int, kind: str) -> Whole:
         """Return what each lie brings an agent over the truth at most, by true and reported type, in any unit."""
@@ -273,29 +277,35 @@ class ExactAudit:
 
     def participation(self, kind: str) -> Judged:
         """Return the type, and in ex-post the profile, that gains least over staying out."""
-        worst, witness, count = None, {}, 0
+        agents = range(len(self.environment.agents))
+        judged = [self._agent_participation(agent, kind) for agent in agents]
+        worst = min(judged, key=lambda one: one.slack)
+        return Judged("participation", sum(one.count for one in judged), worst.slack, worst.witness)
+
+    def least_gain(self, agent: int, kind: str) -> Fraction:
+        """Return what an agent gains over staying out at least."""
+        return self._agent_participation(agent, kind).slack
+
+    def _agent_participation(self, agent: int, kind: str) -> Judged:
         environment = self.environment
-        for agent, size in enumerate(environment.counts):
-            truth = self.utilities(agent)[np.arange(size), np.arange(size)]
-            outside = environment.outside[agent]
-            for own in range(size):
-                if kind == "interim":
-                    weights = self.beliefs(agent)[own]
-                    least = Fraction(int(_row_sums(weights, truth[own])), self._unit * int(weights.sum()))
-                    place: tuple[Any, ...] = (own,)
-                    count += 1
-                else:
-                    low = int(truth[own].argmin())
-                    least, place = Fraction(int(truth[own][low]), self._unit), (own, low)
-                    count += len(truth[own])
-                left = least - outside[own]
-                if worst is None or left < worst:
-                    worst = left
-                    witness = {"agent": environment.agents[agent], "type": environment.types[agent][own]}
-                    if len(place) > 1 and len(environment.agents) > 1:
-                        profile = self._profile(agent, place)
-                        witness["others"] = profile_text(environment, profile, without=agent)
-        return Judged("participation", count, worst or Fraction(0), witness)
+        size = environment.counts[agent]
+        truth = self.utilities(agent)[np.arange(size), np.arange(size)]
+        found = []
+        for own, outside in enumerate(environment.outside[agent]):
+            if kind == "interim":
+                weights = self.beliefs(agent)[own]
+                least = Fraction(int(_row_sums(weights, truth[own])), self._unit * int(weights.sum()))
+                place: tuple[int, ...] = (own,)
+            else:
+                low = int(truth[own].argmin())
+                least, place = Fraction(int(truth[own][low]), self._unit), (own, low)
+            found.append((least - outside, place))
+        slack, place = min(found)
+        witness = {"agent": environment.agents[agent], "type": environment.types[agent][place[0]]}
+        if len(place) > 1 and len(environment.agents) > 1:
+            witness["others"] = profile_text(environment, self._profile(agent, place), without=agent)
+        count = size if kind == "interim" else truth.size
+        return Judged("participation", count, slack, witness)
 
     def surplus(self) -> Whole:
         """Return payments less cost by profile, in units."""
