@@ -13,7 +13,7 @@ program that minimises the sum by which rows are violated, which is always feasi
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any, Literal
@@ -21,7 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.linear_systems import CommonFractions, FactoredSystem
+from mechdesign.exact.linear_systems import CommonFractions
+from mechdesign.solvers.exact_pivots import ExactBasis, ExactTableau, optimal_tableau
 from mechdesign.solvers.highs import silent_highs
 
 Array = NDArray[np.float64]
@@ -196,8 +197,14 @@ class _Proposal:
     basic_rows: NDArray[np.bool_]
 
 
-def solve_exactly(program: IntegerProgram) -> ExactOptimum:
+def solve_exactly(program: IntegerProgram, start: ExactBasis | None = None) -> ExactOptimum:
     """Return the exact optimum of a program with its proof, or the proof that it is infeasible.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+    start : ExactBasis, optional
+        A basis to check before HiGHS is asked.
 
     Examples
     --------
@@ -208,6 +215,10 @@ def solve_exactly(program: IntegerProgram) -> ExactOptimum:
     >>> found.status, found.point.fractions(), program.bound(found.prices)
     ('optimal', [Fraction(5, 3), Fraction(0, 1)], Fraction(5, 3))
     """
+    if start is not None and (tableau := optimal_tableau(program, start, steps=0)) is not None:
+        found = _proven(program, tableau, "the basis of the caller, solved in rationals")
+        if found is not None:
+            return found
     for number, options in enumerate(TRIES):
         status, proposal = _proposed(program, options)
         if status == "infeasible":
@@ -330,32 +341,21 @@ def nearby_fractions(numbers: Array, most: int) -> CommonFractions:
 
 
 def _from_basis(program: IntegerProgram, proposal: _Proposal) -> ExactOptimum | None:
-    """Return variables and multipliers of the basis of HiGHS in rationals, where they prove the optimum."""
-    columns = np.flatnonzero(proposal.basic_columns)
-    tight = np.flatnonzero(~proposal.basic_rows)
+    """Return variables and multipliers of the basis of HiGHS, or of one near it, that prove the optimum."""
+    columns = tuple(np.flatnonzero(proposal.basic_columns).tolist())
+    tight = tuple(np.flatnonzero(~proposal.basic_rows).tolist())
     if len(columns) != len(tight):
         return None
-    place = {column: number for number, column in enumerate(columns.tolist())}
-    matrix = []
-    for row in tight.tolist():
-        entries = program.rows.row(row)
-        matrix.append({place[column]: value for column, value in entries.items() if column in place})
-    try:
-        system = FactoredSystem(matrix)
-        inner = system.solved([int(limit) for limit in program.limits[tight].tolist()])
-        outer = system.solved([int(gain) for gain in program.objective[columns].tolist()], transposed=True)
-    except ArithmeticError:
+    first = ExactBasis(columns, tight)
+    tableau = optimal_tableau(program, first)
+    if tableau is None:
         return None
-    point = _spread(inner, columns, program.rows.width)
-    prices = _spread(outer, tight, program.rows.height)
-    if not (program.primal_is_feasible(point) and program.dual_is_feasible(prices)):
-        return None
-    return ExactOptimum("optimal", point, prices, "the basis, solved in rationals")
+    how = "the basis, solved in rationals" if tableau.basis == first else "a basis near it, in rationals"
+    return _proven(program, tableau, how)
 
 
-def _spread(fractions: CommonFractions, places: Places, size: int) -> CommonFractions:
-    """Return the fractions at their places among zeros."""
-    numerators = [0] * size
-    for place, number in zip(places.tolist(), fractions.numerators, strict=True):
-        numerators[place] = number
-    return replace(fractions, numerators=numerators)
+def _proven(program: IntegerProgram, tableau: ExactTableau, how: str) -> ExactOptimum | None:
+    """Return the optimum of a tableau, where its numbers prove it."""
+    if not (program.primal_is_feasible(tableau.point) and program.dual_is_feasible(tableau.prices)):
+        return None
+    return ExactOptimum("optimal", tableau.point, tableau.prices, how)

@@ -21,8 +21,10 @@ from mechdesign.core.problem import Outcome
 from mechdesign.families.incentives.deviations import exact_rule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment, Whole
+from mechdesign.families.incentives.one_dimension import ironed_line
 from mechdesign.families.incentives.program import LinearTypes, linear_types
 from mechdesign.solvers.exact_linear import IntegerProgram, IntegerRows, solve_exactly, whole_array
+from mechdesign.solvers.exact_pivots import ExactBasis
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def interim_auction(
     (Fraction(2, 1), (Fraction(0, 1), Fraction(1, 2), Fraction(5, 6)), (0, 1, 2))
     """
     program, scale = _border_program(values, shares, bidders, worth)
-    found = solve_exactly(program)
+    found = solve_exactly(program, ironed_basis(values, shares, worth))
     if found.point is None or found.prices is None:
         raise MethodError("interim", "HiGHS proposes no basis that is exactly optimal", "use 'myerson'")
     numbers = found.point.fractions()
@@ -123,6 +125,21 @@ def _border_program(
         whole_array(gains), matrix, whole_array(limits), np.zeros(len(limits), dtype=bool), free
     )
     return program, Fraction(part * unit)
+
+
+def ironed_basis(values: Sequence[Fraction], shares: Sequence[Fraction], worth: Fraction) -> ExactBasis:
+    """Return the basis that ironing suggests; the program's own exact check decides whether it is optimal.
+
+    Limits of Border's rows may differ by less than a double can tell, so that HiGHS is lost between them.
+    """
+    count = len(values)
+    ironed = ironed_line([value - worth for value in values], shares).ironed
+    buying = [own for own in range(count) if ironed[own] > 0]
+    tight = [0, *(count + 2 * low + 1 for low in range(count - 1))]
+    for own in buying:
+        pooled = own > 0 and ironed[own] == ironed[own - 1]
+        tight.append(count + 2 * (own - 1) if pooled else 3 * count - 2 + own)
+    return ExactBasis(tuple([*buying, *range(count, 2 * count)]), tuple(sorted(tight)))
 
 
 def hierarchy(chances: Sequence[Fraction]) -> list[int]:
