@@ -2,7 +2,7 @@
 
 The matrix is factored once modulo a prime. Each step of the lifting gives as many further digits, to the
 base of the prime, of the solution as a p-adic number, and the remainder is computed in whole numbers. The
-fractions are read off by Wang's rational reconstruction, and what is returned has been put into the equations:
+fractions are read off by Wang's rational reconstruction, and what is returned was put into the equations:
 nothing rests on how many steps were taken.
 """
 
@@ -156,10 +156,10 @@ def _factored(rows: Sequence[Entries], prime: int) -> list[_Pivot] | None:
     buckets = _Buckets(left, columns)
     pivots = []
     for _ in rows:
-        place = buckets.sparsest()
-        if place is None:
+        pivot = buckets.sparsest()
+        if pivot is None:
             return None
-        pivots.append(_eliminated(left, columns, buckets, *place, prime))
+        pivots.append(_eliminated(left, columns, buckets, *pivot, prime))
     return pivots
 
 

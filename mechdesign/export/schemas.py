@@ -271,8 +271,13 @@ def content_schema(kind: str) -> Schema:
 def _is_local(kind: str) -> bool:
     """Whether a type can stand inside a shuffled one."""
     others = ("survey", "shuffled", "contract-menu", "online-auction", "batch-shuffler", "marginal-rival")
-    others = (*others, "direct-mechanism", "screening-menu")
-    return not kind.startswith(("spectrum", "planar")) and kind not in others and "calib" not in TABLES[kind]
+    decides = kind in ("direct-mechanism", "screening-menu")
+    return (
+        not decides
+        and not kind.startswith(("spectrum", "planar"))
+        and kind not in others
+        and "calib" not in TABLES[kind]
+    )
 
 
 def schema(kind: str) -> Schema:

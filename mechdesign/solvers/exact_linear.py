@@ -124,7 +124,7 @@ def _sums(left: Whole, right: Whole, places: Places, count: int) -> Whole:
 
 @dataclass(frozen=True, eq=False)
 class IntegerProgram:
-    """Maximise ``objective . x`` with ``rows x <= limits``, or ``=`` where ``equal``, x >= 0 unless ``free``."""
+    """Maximise ``objective . x`` with ``rows x <= limits``, or ``=`` where ``equal``, x >= 0 unless free."""
 
     objective: Whole
     rows: IntegerRows

@@ -46,7 +46,7 @@ def expectation(environment: Environment, table: Whole) -> Fraction:
 
 
 def lines_of(environment: Environment) -> list[LinearTypes] | None:
-    """Return the lines of all agents, upwards; None where an agent has none, or gains less with a higher type."""
+    """Return the lines of all agents, upwards; None where one has none, or loses with a higher type."""
     lines = [linear_types(environment, agent) for agent in range(len(environment.agents))]
     upward = [line for line in lines if line is not None and min(line.weights) >= 0]
     return upward if len(upward) == len(lines) else None
@@ -80,11 +80,11 @@ def virtual_surplus(
         shape = [1] * len(environment.agents)
         shape[agent] = environment.counts[agent]
         total = total + own.reshape(*shape, outcomes)
-    return total
+    return np.asarray(total)
 
 
 def threshold_rule(environment: Environment, lines: Sequence[LinearTypes], lotteries: Whole) -> ExactRule:
-    """Return the rule with the largest payments: the lowest type gains nothing, downward lies gain nothing."""
+    """Return the rule with the largest payments: the lowest type and downward lies gain nothing."""
     payments = np.zeros((*environment.counts, len(environment.agents)), dtype=object)
     for agent, line in enumerate(lines):
         chances = np.moveaxis(lotteries, agent, 0)
@@ -207,7 +207,7 @@ def expected_externality_rule(problem: DirectMechanism) -> Profitable:
 
 
 def side_bets(environment: Environment, agent: int) -> list[list[Fraction]] | tuple[int, list[Fraction]]:
-    """Return a bet on the others' types for each own type: 0 in expectation for it, at least 1 for all others.
+    """Return a bet on the others' types for each own type: 0 expected for it, at least 1 for all others.
 
     Where the beliefs of a type are a combination with weights >= 0 of those of others there is none: then the
     type and the weights are returned, which prove it.
@@ -314,7 +314,7 @@ def full_surplus_rule(problem: DirectMechanism) -> Profitable | None:
         others = [size for one, size in enumerate(environment.counts) if one != agent]
         table = np.array(bets, dtype=object).reshape(count, *others)
         payments[..., agent] = payments[..., agent] + stake * np.moveaxis(table, 0, agent)
-    outside = sum(
+    forgone = sum(
         (
             share * least
             for agent, shares in enumerate(environment.marginals)
@@ -322,7 +322,7 @@ def full_surplus_rule(problem: DirectMechanism) -> Profitable | None:
         ),
         Fraction(0),
     )
-    bound = expectation(environment, environment.surplus().max(axis=-1)) - outside
+    bound = expectation(environment, environment.surplus().max(axis=-1)) - forgone
     return exact_rule(lotteries, payments), bound
 
 

@@ -155,8 +155,8 @@ class Judged:
 def exact_product(left: Whole, right: Whole) -> Whole:
     """Return the product of broadcast integer arrays, exactly."""
     if products_fit(left, right):
-        return left.astype(np.int64) * right.astype(np.int64)
-    return left.astype(object) * right.astype(object)
+        return np.asarray(left.astype(np.int64) * right.astype(np.int64))
+    return np.asarray(left.astype(object) * right.astype(object))
 
 
 def _inner(left: Whole, right: Whole) -> Whole:
@@ -242,7 +242,7 @@ class ExactAudit:
         return Judged("incentive_compatibility", count, -gain, self._deviation(agent, place, gain))
 
     def gains(self, agent: int, kind: str) -> Whole:
-        """Return what each lie brings an agent over the truth at most, by true and reported type, in any unit."""
+        """Return what each lie brings an agent over the truth at most, by true type and report, in any unit."""
         values = self.utilities(agent)
         count = self.environment.counts[agent]
         gain = values - values[np.arange(count), np.arange(count)][:, None]
@@ -428,7 +428,8 @@ def certificate_of(judged: Judged, kind: str = "") -> Certificate:
 
     Examples
     --------
-    >>> print(certificate_of(Judged("incentive_compatibility", 6, Fraction(-1, 2), {"agent": "a"}), "dominant"))
+    >>> lie = Judged("incentive_compatibility", 6, Fraction(-1, 2), {"agent": "a"})
+    >>> print(certificate_of(lie, "dominant"))
     incentive_compatibility: FAILS (exact); deviations = 6, worst_gain = 1/2; witness agent = a; dominant
     """
     number, figure = NAMES[judged.name]

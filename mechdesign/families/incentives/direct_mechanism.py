@@ -1,4 +1,4 @@
-"""The problem ``direct-mechanism``: the best rule over finite types and outcomes under which the truth pays."""
+"""The problem ``direct-mechanism``: the best rule over finite types and outcomes such that the truth pays."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ class DirectMechanism(Problem["DirectRule"]):
         default="dominant",
     )
     participation: Participation = choice(
-        "Taking part is no worse than staying out: in every profile, in expectation given the own type, or not "
-        "demanded.",
+        "Taking part is no worse than staying out: in every profile, in expectation given the own "
+        "type, or not demanded.",
         Participation,
         default="ex-post",
     )
     budget: Budget = choice(
-        "Payments cover the cost in every profile (``no-deficit``), exactly (``balanced``), in expectation, or "
-        "it is not demanded.",
+        "Payments cover the cost in every profile (``no-deficit``), exactly (``balanced``), in "
+        "expectation, or it is not demanded.",
         Budget,
         default="none",
     )
@@ -155,7 +155,7 @@ class DirectMechanism(Problem["DirectRule"]):
     goal: Goal = choice(
         "What is maximised: payments less cost, values less cost, or own weights.", Goal, default="revenue"
     )
-    efficient: bool = flag("Whether every profile has an outcome of the largest surplus.")
+    efficient: bool = flag("Whether every profile has an outcome of the largest surplus.", default=False)
     outcome_weights: Kept[WeightTable | None, Any] = related(
         "With goal ``weights``: of each outcome, or a row of them for each profile.",
         lambda problem, name, value: _weights(problem, name, value, len(problem.environment.outcomes)),

@@ -10,7 +10,6 @@ from mechdesign.families.incentives.closed_forms import (
     Profitable,
     expected_externality_rule,
     full_surplus_rule,
-    ironed_lines,
     lines_of,
     median_rule,
     myerson_rule,
@@ -37,7 +36,11 @@ def exact_program(problem: DirectMechanism) -> Outcome:
 
 def why_not_lotteries(problem: DirectMechanism) -> str | None:
     """Return why a linear program is not enough."""
-    return "its outcomes have to be deterministic; use 'integer'" if problem.outcomes == "deterministic" else None
+    return (
+        "its outcomes have to be deterministic; use 'integer'"
+        if problem.outcomes == "deterministic"
+        else None
+    )
 
 
 def lazy_program(problem: DirectMechanism) -> Outcome:
@@ -52,7 +55,9 @@ def integer_program(problem: DirectMechanism) -> Outcome:
 
 def why_not_deterministic(problem: DirectMechanism) -> str | None:
     """Return why the integer program is not asked."""
-    return None if problem.outcomes == "deterministic" else "lotteries are allowed; the linear program is enough"
+    return (
+        None if problem.outcomes == "deterministic" else "lotteries are allowed; the linear program is enough"
+    )
 
 
 def interim_program(problem: DirectMechanism) -> Outcome:
@@ -63,7 +68,7 @@ def interim_program(problem: DirectMechanism) -> Outcome:
 def closed_form(
     rule_of: Callable[[DirectMechanism], Profitable | None], source: str
 ) -> Callable[[DirectMechanism], Outcome]:
-    """Return the method of a formula: its rule is optimal if it satisfies all requirements and meets the bound."""
+    """Return the method of a formula: optimal if its rule satisfies all requirements and meets the bound."""
 
     def run(problem: DirectMechanism) -> Outcome:
         found = rule_of(problem)
@@ -72,7 +77,9 @@ def closed_form(
         rule, bound = found
         missed = violated(problem, rule)
         if missed:
-            return Outcome("failed", message=f"the formula's rule violates {', '.join(missed)}; use 'exact-lp'")
+            return Outcome(
+                "failed", message=f"the formula's rule violates {', '.join(missed)}; use 'exact-lp'"
+            )
         value = problem.exact_value(rule)
         notes: dict[str, Any] = {"exact_value": str(value)}
         return Outcome(
@@ -124,8 +131,8 @@ def why_not_posted(problem: DirectMechanism) -> str | None:
     reason = why_not_one_dimension(problem)
     if reason is not None:
         return reason
-    line = (lines_of(environment) or [None])[0]
-    is_sale = line is not None and sorted(line.weights) == [0, 1] and not any(line.base)
+    lines = lines_of(environment)
+    is_sale = lines is not None and sorted(lines[0].weights) == [0, 1] and not any(lines[0].base)
     return None if is_sale and not any(environment.outside[0]) else "it is for one agent and one good"
 
 
@@ -191,9 +198,11 @@ METHODS = (
     Method("exact-lp", DirectMechanism, "numeric",
            "linear program with the rows that are needed, exact primal and dual",
            exact_program, why_not_lotteries),
-    Method("integer", DirectMechanism, "numeric", "rules without lotteries: branch and bound, each node exact",
+    Method("integer", DirectMechanism, "numeric",
+           "rules without lotteries: branch and bound, each node exact",
            integer_program, why_not_deterministic),
-    Method("myerson", DirectMechanism, "analytic", "the largest ironed virtual surplus, payments by thresholds",
+    Method("myerson", DirectMechanism, "analytic",
+           "the largest ironed virtual surplus, payments by thresholds",
            closed_form(myerson_rule, VIRTUAL), why_not_one_dimension),
     Method("posted-price", DirectMechanism, "analytic", "the best price of the list, for one buyer",
            closed_form(posted_price_rule, "no price of the list earns more"), why_not_posted),
@@ -208,6 +217,7 @@ METHODS = (
            closed_form(median_rule, SURPLUS), why_not_median),
     Method("interim", DirectMechanism, "numeric", "chances of winning by type, with Border's rows, exact",
            interim_program, why_not_symmetric),
-    Method("lazy", DirectMechanism, "numeric", "the same from adjacent deviations on, others added as they pay",
+    Method("lazy", DirectMechanism, "numeric",
+           "the exact program from adjacent deviations on, others added as they pay",
            lazy_program, why_not_lotteries),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import listed
 from mechdesign.core.validation import exact_number
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.numbers import text_of
 
 Profile = tuple[int, ...]
@@ -169,7 +169,7 @@ class Environment:
             ``outside(agent, type)``.
         """
         profiles = list(product(*types))
-        table = {
+        table: dict[str, Any] = {
             "types": [list(map(shown_name, kinds)) for kinds in types],
             "outcomes": list(map(shown_name, outcomes)),
             "values": [
@@ -236,7 +236,7 @@ class Environment:
         total = np.zeros((*self.counts, len(self.outcomes)), dtype=object) - np.array(self.cost, dtype=object)
         for agent in range(len(self.agents)):
             total = total + self.by_profile(agent)
-        return total
+        return np.asarray(total)
 
     def profile_names(self, profile: Profile) -> list[str]:
         """Return the names of the types of a profile."""
@@ -387,8 +387,6 @@ def environment_of_tables(
 
 
 def _with_stated(environment: Environment, stated: Mapping[str, Any] | None) -> Environment:
-    from mechdesign.core.values import changed
-
     return changed(environment, stated=dict(stated) if stated is not None else environment.tables())
 
 

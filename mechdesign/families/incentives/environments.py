@@ -18,6 +18,7 @@ from mechdesign.core.errors import ModelFileError, ParameterError, UnknownNameEr
 from mechdesign.core.parameters import call_named
 from mechdesign.core.text import encode
 from mechdesign.core.validation import integer
+from mechdesign.core.values import changed
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.incentives.environment import (
     Environment,
@@ -88,7 +89,7 @@ def _allocation(
 def single_item(
     types: Any, agents: Any = None, prior: Any = None, joint: Any = None, worth: Any = 0
 ) -> Environment:
-    """One item, which goes to one bidder or stays with the seller, to whom it is worth ``worth``."""
+    """Return one item, which goes to one bidder or stays with the seller, to whom it is worth ``worth``."""
     kinds = _kinds(types, agents)
     names = [f"bidder{number}" for number in range(1, len(kinds) + 1)]
     receives: list[list[int]] = [[], *([agent] for agent in range(len(kinds)))]
@@ -99,7 +100,7 @@ def single_item(
 def multi_unit(
     types: Any, units: Any, agents: Any = None, prior: Any = None, joint: Any = None, worth: Any = 0
 ) -> Environment:
-    """Equal units, each bidder can use one; a unit that stays is ``worth`` to the seller."""
+    """Return equal units; each bidder can use one; a unit that stays is ``worth`` to the seller."""
     kinds = _kinds(types, agents)
     number = integer("units", units, 1, MOST_AGENTS)
     names = [f"bidder{place}" for place in range(1, len(kinds) + 1)]
@@ -115,7 +116,7 @@ def multi_unit(
 
 
 def bilateral_trade(seller: Any, buyer: Any, prior: Any = None, joint: Any = None) -> Environment:
-    """One item of a seller, who has a cost of giving it up, and a buyer with a value for it."""
+    """Return one item of a seller, who has a cost of giving it up, and a buyer with a value for it."""
     costs, worths = _kinds(seller, 1)[0], _kinds(buyer, 1)[0]
     return environment_of_tables(
         types=[[decimal_name(value) for value in row] for row in (costs, worths)],
@@ -130,7 +131,7 @@ def bilateral_trade(seller: Any, buyer: Any, prior: Any = None, joint: Any = Non
 def public_good(
     types: Any, cost: Any, agents: Any = None, prior: Any = None, joint: Any = None
 ) -> Environment:
-    """A good that all use or nobody does, at a cost."""
+    """Return a good that all use or nobody does, at a cost."""
     kinds = _kinds(types, agents)
     names = [f"agent{number}" for number in range(1, len(kinds) + 1)]
     everyone = list(range(len(kinds)))
@@ -140,7 +141,7 @@ def public_good(
 def procurement(
     types: Any, worth: Any, agents: Any = None, prior: Any = None, joint: Any = None
 ) -> Environment:
-    """One task for one supplier, whose type is its cost; it is ``worth`` to the buyer, who is the designer."""
+    """Return one task for one supplier, whose type is its cost; ``worth`` is the designer's value."""
     kinds = _kinds(types, agents)
     names = [f"supplier{number}" for number in range(1, len(kinds) + 1)]
     receives: list[list[int]] = [[], *([agent] for agent in range(len(kinds)))]
@@ -150,7 +151,7 @@ def procurement(
 
 
 def two_goods(types: Any, prior: Any = None, extra: Any = 0) -> Environment:
-    """One buyer of two goods; a type is a pair of values, and both together are worth ``extra`` more."""
+    """Return one buyer of two goods; types are pairs of values, and both are worth ``extra`` more."""
     if not isinstance(types, (list, tuple)) or not types:
         raise ParameterError("types", "is empty", "give pairs of values")
     pairs = []
@@ -171,7 +172,7 @@ def two_goods(types: Any, prior: Any = None, extra: Any = 0) -> Environment:
 def facility(
     places: Any, agents: Any = None, peaks: Any = None, prior: Any = None, joint: Any = None
 ) -> Environment:
-    """A facility at one of the places on a line; an agent loses the distance from its own peak."""
+    """Return a facility at one of the places on a line; an agent loses the distance from its own peak."""
     spots = _kinds(places, 1)[0]
     kinds = _kinds(spots if peaks is None else peaks, agents)
     require_size([len(row) for row in kinds], len(spots))
@@ -187,7 +188,7 @@ def facility(
 def voting(
     candidates: Any, agents: Any = None, points: Any = None, prior: Any = None, joint: Any = None
 ) -> Environment:
-    """A vote: a type is a ranking of the candidates, worth ``points`` by place (by default m - 1, ..., 0)."""
+    """Return a vote: types are rankings, worth ``points`` by place (by default m - 1, ..., 0)."""
     if isinstance(candidates, (list, tuple)):
         names = [str(name) for name in candidates]
     else:
@@ -213,7 +214,7 @@ def voting(
 
 
 def assignment(types: Any, agents: Any = None, prior: Any = None, joint: Any = None) -> Environment:
-    """Each agent gets one object; a type is the list of an agent's values of the objects."""
+    """Return an assignment: each agent gets one object; types are lists of values of them."""
     if not isinstance(types, (list, tuple)) or not types or not isinstance(types[0], (list, tuple)):
         raise ParameterError("types", "expected lists of values, one per object", "write [[1, 0], [0, 1]]")
     objects = len(types[0])
@@ -239,7 +240,7 @@ def _refused_row(place: int, expected: int, count: int) -> bool:
 
 
 def tables_in_files(values: str, prior: Any = None, joint: Any = None, cost: Any = None) -> Environment:
-    """Own tables: a CSV file with the columns agent, type and one for each outcome.
+    """Return own tables: a CSV file with the columns agent, type and one for each outcome.
 
     With a column ``probability`` in it, that is the prior of the agent's types.
     """
@@ -288,7 +289,7 @@ def own_tables(
     agents: Any = None,
     outside: Any = None,
 ) -> Environment:
-    """Own tables: types and values of each agent, outcomes and their costs; see ``environment_of_tables``."""
+    """Return own tables: types and values of each agent; see ``environment_of_tables``."""
     return environment_of_tables(types, outcomes, values, cost, prior, joint, agents, outside)
 
 
@@ -328,12 +329,11 @@ def environment_of(field: str, value: Any) -> Environment:
     if name not in NAMED:
         raise UnknownNameError(field, f"no environment '{name}'", suggestion(name, NAMED))
     arguments = {word: entry for word, entry in value.items() if word != "name"}
-    made = call_named(f"{field}: '{name}'", NAMED[name], arguments)
+    made: Environment = call_named(f"{field}: '{name}'", NAMED[name], arguments)
     if name == "csv":
         return made  # its content, wherever the file goes
-    from mechdesign.core.values import changed
-
-    return changed(made, stated=encode(plain_numbers({"name": name, **arguments})))
+    result: Environment = changed(made, stated=encode(plain_numbers({"name": name, **arguments})))
+    return result
 
 
 def plain_numbers(value: Any) -> Any:

@@ -179,7 +179,8 @@ def _infeasible(problem: DirectMechanism, program: DirectProgram, found: ExactOp
     kinds = list(dict.fromkeys(kind for kind, _, _, _ in named))
     below = -program.program.bound(found.prices)
     listed = [f"{short_text(price)} x ({name})" for _, name, price, _ in named]
-    text = f"{', '.join(_worded(problem, kind) for kind in kinds)} conflict: {counted(len(named), 'requirement')}"
+    text = f"{', '.join(_worded(problem, kind) for kind in kinds)} conflict: "
+    text += counted(len(named), "requirement")
     text += f" with Farkas multipliers that add up to 0 >= {short_text(below)}"
     return Outcome(
         "infeasible",

@@ -1,6 +1,6 @@
 """Payments under which the truth pays for given lotteries, or the cycle of lies that shows there are none.
 
-For an agent, and for fixed types of the others, let ``a -> b`` have the length v(b, x(b)) - v(b, x(a)): what b
+For an agent, and for fixed types of the others, let ``a -> b`` have the length v(b, x(b)) - v(b, x(a)), what b
 loses, before payments, by the report a. Payments implement x iff t(b) <= t(a) + length(a -> b) for all a and
 b, so iff no cycle of the graph has a negative length (Rochet 1987), and shortest distances are such payments.
 A source with arcs of length v(b, x(b)) - outside(b) adds participation; its distances are the largest
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -162,14 +163,14 @@ def _by_profile(environment: Environment, agent: int, table: Whole) -> Whole:
 
 
 def _negative_cycle(audit: ExactAudit, agent: int, lengths: Whole, unit: int) -> dict[str, Any]:
-    """Return a cycle of negative length, by shortest paths with predecessors for the first profile with one."""
+    """Return a cycle of negative length, by shortest paths, for the first profile with one."""
     environment = audit.environment
     count = environment.counts[agent]
     for place in range(lengths.shape[2]):
         cycle = negative_cycle(lengths[:, :, place].tolist())
         if cycle:
             names = environment.types[agent]
-            total = sum(lengths[a, b, place] for a, b in zip(cycle, cycle[1:], strict=False))
+            total = sum(lengths[a, b, place] for a, b in pairwise(cycle))
             result = {
                 "agent": environment.agents[agent],
                 "types": " -> ".join(names[node] for node in cycle),

@@ -162,7 +162,9 @@ def hierarchical_chances(blocks: Sequence[int], shares: Sequence[Fraction], bidd
     """Return the chances of winning by type, where the item goes to a bidder of the highest block present."""
     result = []
     for block in blocks:
-        below = sum((share for other, share in zip(blocks, shares, strict=True) if other < block), Fraction(0))
+        below = sum(
+            (share for other, share in zip(blocks, shares, strict=True) if other < block), Fraction(0)
+        )
         own = sum((share for other, share in zip(blocks, shares, strict=True) if other == block), Fraction(0))
         chance = ((below + own) ** bidders - below**bidders) / (bidders * own) if block else Fraction(0)
         result.append(chance)

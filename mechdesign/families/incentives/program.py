@@ -361,7 +361,8 @@ class DirectProgram:
                 self._entries.add(rows[:, None], chances, _exact_scaled(worth, -weights[:, None]))
                 self._add_payments(agent, own, rows, weights, total)
                 least = -int(self.environment.outside[agent][own] * scale) * total
-                name = f"{self.environment.agents[agent]} of type {self.environment.types[agent][own]} takes part"
+                kinds = self.environment.types[agent]
+                name = f"{self.environment.agents[agent]} of type {kinds[own]} takes part"
                 unit = [Fraction(scale * total)] * len(rows)
                 self._entries.close("participation", [name], [least] * len(rows), unit)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -55,7 +56,7 @@ def _increasing(name: str, value: Any) -> Amounts:
     result = Amounts(amounts_of(name, value))
     if not result:
         raise ParameterError(name, "is empty", "give at least one number")
-    for place, (one, other) in enumerate(zip(result, result[1:], strict=False)):
+    for place, (one, other) in enumerate(pairwise(result)):
         if other <= one:
             raise ParameterError(
                 f"{name}[{place + 1}]", f"{other} is not above {one}", "sort them, each once"
@@ -75,7 +76,7 @@ def _shares(problem: Screening, name: str, value: Any) -> Amounts:
         raise ParameterError(name, f"has {min(result)}", "leave types without probability out")
     if sum(result) != 1:
         raise ParameterError(
-            name, f"sums to {decimal_name(sum(result))}, not 1", "write quotients such as 1/3"
+            name, f"sums to {decimal_name(sum(result, Fraction(0)))}, not 1", "write quotients such as 1/3"
         )
     return result
 
@@ -107,8 +108,8 @@ def _cost(problem: Screening, name: str, value: Any) -> Amounts | Fraction:
 class Screening(Problem["ScreeningMenu"]):
     """Maximise the expected profit of a menu for a buyer with value ``type * quantity``.
 
-    The seller does not know the type. A quantity q costs ``cost * q^2 / 2``, or what a list says of it; without
-    a list of quantities every q >= 0 can be offered.
+    The seller does not know the type. A quantity q costs ``cost * q^2 / 2``, or what a list says;
+    without a list of quantities every q >= 0 can be offered.
 
     Examples
     --------

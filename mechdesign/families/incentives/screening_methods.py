@@ -120,11 +120,13 @@ def why_not_one_quantity(problem: Screening) -> str | None:
 
 
 METHODS = (
-    Method("mussa-rosen", Screening, "analytic", "continuous quantities: the positive part of ironed virtual types",
+    Method("mussa-rosen", Screening, "analytic",
+           "continuous quantities: the positive part of ironed virtual types",
            mussa_rosen, why_not_mussa_rosen),
     Method("exact-lp", Screening, "numeric", "linear program over lotteries, exact primal and dual",
            exact_menu, why_not_listed),
-    Method("ironing", Screening, "analytic", "the quantity of the largest ironed virtual surplus for each type",
+    Method("ironing", Screening, "analytic",
+           "the quantity of the largest ironed virtual surplus for each type",
            ironed_menu, why_not_listed),
     Method("posted-price", Screening, "analytic", "the best price of the list of types, for one quantity",
            posted_price, why_not_one_quantity),

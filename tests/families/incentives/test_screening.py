@@ -102,7 +102,8 @@ def test_a_menu_that_overcharges_is_refused():
 def test_parameters_survive():
     problem = md.Screening(types=["1/3", 1], prior=["1/4", 0.75], quantities=[1, 2], cost=["1/7", 1])
     assert problem_from(md.Screening, parameters_of(problem)) == problem
-    assert problem.quantities == (0, 1, 2) and problem.cost == (0, Fraction(1, 7), 1)
+    assert problem.quantities == (0, 1, 2)
+    assert problem.cost == (0, Fraction(1, 7), 1)
 
 
 @pytest.mark.parametrize(
