@@ -1,9 +1,9 @@
 """Steps of the simplex in rationals, from a basis that is optimal in double precision only.
 
-Numbers closer than a double can tell apart make HiGHS stop at a basis next to an optimal one. If that is exactly
-feasible, steps of the primal simplex lead to the optimum; if its multipliers are, steps of the dual one. Each
-step factors the basis again, which is affordable for the few that are needed. Smallest indices are
-taken first, so that steps end.
+Numbers closer than a double can tell apart make HiGHS stop at a basis next to an optimal one. If that is
+exactly feasible, steps of the primal simplex lead to the optimum; if its multipliers are, steps of the dual
+one. Each step factors the basis again, which is affordable for the few that are needed. Smallest indices
+are taken first, so that steps end.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ class ExactAudit:
         return Judged("incentive_compatibility", count, -gain, self._deviation(agent, place, gain))
 
     def gains(self, agent: int, kind: str) -> Whole:
-        """Return what each lie brings an agent over the truth at most, by true type and report, in any unit."""
+        """Return what each lie brings an agent over the truth at most, by type and report, in any unit."""
         values = self.utilities(agent)
         count = self.environment.counts[agent]
         gain = values - values[np.arange(count), np.arange(count)][:, None]

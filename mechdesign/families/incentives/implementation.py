@@ -1,10 +1,10 @@
 """Payments under which the truth pays for given lotteries, or the cycle of lies that shows there are none.
 
-For an agent, and for fixed types of the others, let ``a -> b`` have the length v(b, x(b)) - v(b, x(a)), what b
-loses, before payments, by the report a. Payments implement x iff t(b) <= t(a) + length(a -> b) for all a and
-b, so iff no cycle of the graph has a negative length (Rochet 1987), and shortest distances are such payments.
-A source with arcs of length v(b, x(b)) - outside(b) adds participation; its distances are the largest
-payments with both. With Bayesian incentives and independent types all lengths are expectations.
+For an agent, and for fixed types of the others, let ``a -> b`` have the length v(b, x(b)) - v(b, x(a)),
+what b loses, before payments, by the report a. Payments implement x iff t(b) <= t(a) + length(a -> b) for
+all a and b, so iff no cycle of the graph has a negative length (Rochet 1987), and shortest distances are
+such payments. A source with arcs of length v(b, x(b)) - outside(b) adds participation; its distances are
+the largest payments with both. With Bayesian incentives and independent types all lengths are expectations.
 """
 
 from __future__ import annotations
