@@ -14,7 +14,8 @@ from mechdesign.families.incentives import Environment
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.environments import NAMED
 from mechdesign.families.incentives.exact_optimum import exact_optimum
-from mechdesign.families.incentives.program import adjacent_lies, all_lies
+from mechdesign.families.incentives.program import DirectProgram, adjacent_lies, all_lies
+from mechdesign.solvers.exact_linear import solve_exactly
 
 BAYESIAN = {"incentives": "bayesian", "participation": "interim"}
 
@@ -103,6 +104,25 @@ def test_adjacent_deviations_and_all_of_them_have_one_optimum():
             for lies in (all_lies(environment), adjacent_lies(environment), [])
         }
         assert len(values) == 1
+
+
+def test_increasing_differences_are_not_enough_for_lotteries():
+    """Neighbors alone allow 19/7; the deviation that pays is added, and the optimum is 15/7."""
+    table = [[0, 2, 1], [0, 2, 2], [0, 5, 6]]
+    environment = {
+        "types": [["a", "b", "c"]],
+        "outcomes": ["x", "y", "z"],
+        "values": [table],
+        "prior": [["2/7", "2/7", "3/7"]],
+        "cost": [0, 0, 4],
+    }
+    problem = md.DirectMechanism(environment=environment)
+    program = DirectProgram(problem, adjacent_lies(problem.environment))
+    found = solve_exactly(program.program)
+    assert program.program.value(found.point) / program.scale == Fraction(19, 7)
+    for method in ("exact-lp", "lazy"):
+        assert md.solve(problem, method).notes["exact_value"] == "15/7"
+    assert md.solve(problem, "lazy").notes["rounds"] > 1
 
 
 def test_interdependent_values_are_audited_at_the_true_types():
