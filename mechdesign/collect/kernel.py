@@ -243,6 +243,8 @@ EXACT = {
     "marginal-rival": "it is for comparisons only: build 'marginal-release'",
     "batch-shuffler": "it runs on a server: build 'kary-response' or another client, and shuffle its reports",
     "online-auction": "it pays for tasks, and no device randomizes: there is nothing to build",
+    "direct-mechanism": "it decides for all agents at once: there is nothing to build",
+    "screening-menu": "it sells quantities, and no device randomizes: there is nothing to build",
     **dict.fromkeys(
         ("spectrum-cloak", "spectrum-database", "spectrum-user"),
         f"it protects places of radio users: {PLACES}",

@@ -48,6 +48,7 @@ def record(fields: dict[str, Schema], required: tuple[str, ...] | None = None) -
     return {"type": "object", "properties": fields, "required": needed, "additionalProperties": False}
 
 
+QUOTIENT: Schema = either(WHOLE, {"type": "string", "pattern": "^-?[0-9]+/[0-9]+$"})
 LABELS = optional(several(TEXT))
 ATTRIBUTES = record({"sizes": several(COUNT), "names": LABELS, "labels": optional(several(LABELS))})
 CHANNEL_FIELDS = "epsilon delta notion distance labels report_labels mixing total weights"
@@ -126,6 +127,8 @@ TABLES = {
     "shuffled": "users epsilon delta honest local",
     "contract-menu": "epsilon payment types counts participation_cost budget information data_range "
     "confidence noise objective epsilon_min epsilon_max prices",
+    "direct-mechanism": "environment demands out_of weights payments",
+    "screening-menu": "types prior quantities out_of weights payments",
     "online-auction": "tasks requirements epsilon participation tradeoff reserve periods rule policy",
     "planar-laplace": "epsilon beta area",
     "planar-lattice": LATTICE_FIELDS,
@@ -207,6 +210,35 @@ SPECIAL: dict[str, dict[str, Schema]] = {
     "planar-lattice": {"weights": several(WHOLE)},
     "contract-menu": {"epsilon": several(POSITIVE), "budget": optional(POSITIVE), "noise": optional(TEXT)},
     "spectrum-database": {"channels": several(RADIO_CHANNEL)},
+    "direct-mechanism": {
+        "environment": record(
+            {
+                "agents": several(TEXT),
+                "types": several(several(TEXT)),
+                "outcomes": several(TEXT),
+                "values": several({"type": "array"}),
+                "cost": several(QUOTIENT),
+                "joint": several(QUOTIENT),
+                "outside": several(several(QUOTIENT)),
+            }
+        ),
+        "demands": record(
+            {
+                "incentives": {"enum": ["dominant", "bayesian"]},
+                "participation": {"enum": ["ex-post", "interim", "none"]},
+                "budget": {"enum": ["none", "no-deficit", "balanced", "expected"]},
+                "transfers": {"type": "boolean"},
+                "payment_low": optional(QUOTIENT),
+                "payment_high": optional(QUOTIENT),
+            }
+        ),
+        "out_of": WHOLE,
+        "payments": several(several(QUOTIENT)),
+    },
+    "screening-menu": {
+        **dict.fromkeys(("types", "prior", "quantities", "payments"), several(QUOTIENT)),
+        "out_of": WHOLE,
+    },
 }
 """Where a type has something else under a name."""
 
@@ -239,7 +271,13 @@ def content_schema(kind: str) -> Schema:
 def _is_local(kind: str) -> bool:
     """Whether a type can stand inside a shuffled one."""
     others = ("survey", "shuffled", "contract-menu", "online-auction", "batch-shuffler", "marginal-rival")
-    return not kind.startswith(("spectrum", "planar")) and kind not in others and "calib" not in TABLES[kind]
+    decides = kind in ("direct-mechanism", "screening-menu")
+    return (
+        not decides
+        and not kind.startswith(("spectrum", "planar"))
+        and kind not in others
+        and "calib" not in TABLES[kind]
+    )
 
 
 def schema(kind: str) -> Schema:

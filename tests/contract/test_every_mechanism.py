@@ -33,6 +33,8 @@ PLACES = "reports places; nobody counts them"
 NO_SERVER = {
     "online-auction": DECIDES,
     "contract-menu": "the buyers' average is computed at once, from reports with what each was paid for",
+    "direct-mechanism": "decides about reported types",
+    "screening-menu": "sells quantities",
     "batch-shuffler": "passes messages on",
     "planar-laplace": PLACES,
     "planar-lattice": PLACES,

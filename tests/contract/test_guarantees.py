@@ -17,6 +17,8 @@ PROPERTIES = ("privacy", "central_privacy", "number_privacy")
 
 WITHOUT = {
     "online-auction": "decides about bids",
+    "direct-mechanism": "decides about reported types; nothing is hidden",
+    "screening-menu": "sells quantities",
     "contract-menu": "sells privacy; the noise is a number's that the buyer sees",
     "spectrum-cloak": "registers tiles; what they hide is certified as their geometry",
 }

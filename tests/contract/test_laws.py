@@ -44,6 +44,8 @@ NOTHING_DRAWN = {
 
 OTHER_LAW = {
     **NOTHING_DRAWN,
+    "direct-mechanism": "its lotteries: tests/families/incentives/test_direct_rule.py",
+    "screening-menu": "its lotteries: tests/families/incentives/test_screening.py",
     "joint-response": "its bits against their chances: tests/families/joint/test_joint_response.py",
     "set-response": "its sets against the whole channel: tests/families/marginals/test_sets.py",
     "put": "always as many messages: tests/families/shuffle/test_shuffle_uniformity_bits.py",

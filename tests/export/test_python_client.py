@@ -24,6 +24,7 @@ from tests.support.clients import CLIENTS, NAMES, known
 NO_CLIENT = {
     *("laplace", "piecewise", "hybrid", "square-wave", "planar-laplace", "planar-lattice"),
     *("contract-menu", "online-auction", "batch-shuffler", "marginal-rival"),
+    *("direct-mechanism", "screening-menu"),
     *("spectrum-cloak", "spectrum-database", "spectrum-user"),
 }
 """Types that people's devices do not run, or not in whole numbers."""

@@ -51,6 +51,7 @@ LONGEST = 250
 
 SURVEY = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2.0, labels=["no", "once", "often"])
 MENU = md.PrivacyContract(types=[1.0, 2.0, 3.0], counts=[100, 100, 100], budget=1000.0)
+GOODS = {"name": "two-goods", "types": [[2, 1], [4, 0], [5, 1]], "prior": ["3/7", "2/7", "2/7"]}
 CHANNEL = md.MeanChannel(epsilon=1.0, inputs=5)
 
 MECHANISMS = {
@@ -66,6 +67,14 @@ MECHANISMS = {
     "online-auction": (
         lambda: OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.2, reserve=5.0),
         "OnlineAuction(2 tasks, epsilon=1, participation=0.2, tradeoff=1, reserve 5, online, greedy)",
+    ),
+    "direct-mechanism": (
+        lambda: md.solve(md.DirectMechanism(environment=GOODS)).mechanism(),
+        "DirectRule(1 agent, 3 types, 4 outcomes, dominant incentives, ex-post participation)",
+    ),
+    "screening-menu": (
+        lambda: md.solve(md.Screening(types=[1, 2, 3])).mechanism(),
+        "ScreeningMenu(2 items for 3 types)",
     ),
     "hadamard-response": (
         lambda: HadamardResponse.of(9, 1.0),

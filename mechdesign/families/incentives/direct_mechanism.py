@@ -1,0 +1,304 @@
+"""The problem ``direct-mechanism``: the best rule over finite types and outcomes such that the truth pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import Kept, checked, choice, flag, frozen_problem, related
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
+from mechdesign.families.incentives.deviations import (
+    Budget,
+    Demands,
+    ExactAudit,
+    ExactRule,
+    Incentives,
+    Participation,
+    certificates_of,
+    exact_rule,
+)
+from mechdesign.families.incentives.environment import Environment, Whole, amount, amounts_of, nested_list
+from mechdesign.families.incentives.environments import NAMED, environment_of
+
+if TYPE_CHECKING:
+    from mechdesign.families.incentives.direct_rule import DirectRule
+
+Goal = Literal["revenue", "welfare", "weights"]
+Outcomes = Literal["lotteries", "deterministic"]
+
+GOALS = {"revenue": "expected revenue", "welfare": "expected welfare", "weights": "expected weighted sum"}
+
+
+class WeightTable:
+    """Weights by outcome or by agent, the same in every profile or for each profile.
+
+    Attributes
+    ----------
+    table : array of Fraction, shape (columns,) or (types of each agent, columns)
+    """
+
+    def __init__(self, table: Whole) -> None:
+        self.table = table
+
+    def as_json(self) -> Any:
+        """Return the numbers as nested lists."""
+        return nested_list(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WeightTable) and self.as_json() == other.as_json()
+
+    def __hash__(self) -> int:
+        return hash(str(self.as_json()))
+
+    def __repr__(self) -> str:
+        return str(self.as_json())
+
+
+def _weights(problem: DirectMechanism, name: str, value: Any, columns: int) -> WeightTable:
+    """Return weights, one for each column, or a row of them for each profile in order."""
+    environment = problem.environment
+    if isinstance(value, WeightTable):
+        value = value.as_json()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+        while isinstance(value[0][0], (list, tuple)):
+            value = [row for part in value for row in part]
+        if len(value) != environment.profiles:
+            what = f"expected {environment.profiles} rows, one per profile, got {len(value)}"
+            raise ParameterError(name, what)
+        rows = [amounts_of(f"{name}[{place}]", row, columns) for place, row in enumerate(value)]
+        table = np.array(rows, dtype=object).reshape(*environment.counts, columns)
+        return WeightTable(table)
+    return WeightTable(np.array(amounts_of(name, value, columns), dtype=object))
+
+
+def _limit(problem: DirectMechanism, name: str, value: Any) -> Fraction:
+    if not problem.transfers:
+        raise ParameterError(name, "is stated, but transfers are off", "omit it, or write transfers = true")
+    return amount(name, value)
+
+
+@frozen_problem()
+class DirectMechanism(Problem["DirectRule"]):
+    """Maximise revenue, welfare or own weights over all direct mechanisms that keep the stated requirements.
+
+    Agents have types that only they know; the mechanism asks for them and chooses a lottery over outcomes and
+    payments. The optimum is had exactly, with a proof in fractions; see the family's page.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> sale = md.DirectMechanism(environment={"name": "single-item", "types": [1, 2, 3], "agents": 2})
+    >>> solution = md.solve(sale)
+    >>> solution.value, solution.notes["exact_value"]
+    (2.0, '2')
+    """
+
+    name: ClassVar[str] = "direct-mechanism"
+    sense: ClassVar[Sense] = "max"
+    summary: ClassVar[str] = "the optimal direct mechanism over finite types and outcomes, exactly"
+    compared_with: ClassVar[str] = "all direct mechanisms with these requirements"
+    optimal_within: ClassVar[float] = 1e-12
+    example: ClassVar[Mapping[str, Any]] = {
+        "environment": {"name": "single-item", "types": [1, 2, 3], "agents": 2}
+    }
+    relaxations: ClassVar[Mapping[str, Any]] = {
+        "participation": "none",
+        "budget": "none",
+        "efficient": False,
+        "payment_low": None,
+        "payment_high": None,
+    }
+
+    environment: Kept[Environment, Any] = checked(
+        "A table with a name (" + ", ".join(f"``{name}``" for name in NAMED) + ") and what that takes, or an "
+        ":class:`Environment`.",
+        environment_of,
+        form="mapping or Environment",
+    )
+    incentives: Incentives = choice(
+        "The truth is best whatever the others say (``dominant``), or in expectation over their types.",
+        Incentives,
+        default="dominant",
+    )
+    participation: Participation = choice(
+        "Taking part is no worse than staying out: in every profile, in expectation given the own "
+        "type, or not demanded.",
+        Participation,
+        default="ex-post",
+    )
+    budget: Budget = choice(
+        "Payments cover the cost in every profile (``no-deficit``), exactly (``balanced``), in "
+        "expectation, or it is not demanded.",
+        Budget,
+        default="none",
+    )
+    transfers: bool = flag("Whether there are payments.", default=True)
+    payment_low: Kept[Fraction | None, Any] = related(
+        "The least payment of an agent in any profile; 0 forbids subsidies.",
+        _limit,
+        form="number",
+        default=None,
+    )
+    payment_high: Kept[Fraction | None, Any] = related(
+        "The largest payment of an agent in any profile.", _limit, form="number", default=None
+    )
+    outcomes: Outcomes = choice("Whether lotteries over outcomes are allowed.", Outcomes, default="lotteries")
+    goal: Goal = choice(
+        "What is maximised: payments less cost, values less cost, or own weights.", Goal, default="revenue"
+    )
+    efficient: bool = flag("Whether every profile has an outcome of the largest surplus.", default=False)
+    outcome_weights: Kept[WeightTable | None, Any] = related(
+        "With goal ``weights``: of each outcome, or a row of them for each profile.",
+        lambda problem, name, value: _weights(problem, name, value, len(problem.environment.outcomes)),
+        form="list",
+        default=None,
+    )
+    payment_weights: Kept[WeightTable | None, Any] = related(
+        "With goal ``weights``: of the payment of each agent, or a row of them for each profile.",
+        lambda problem, name, value: _weights(problem, name, value, len(problem.environment.agents)),
+        form="list",
+        default=None,
+    )
+
+    def __attrs_post_init__(self) -> None:
+        stated = [name for name in ("outcome_weights", "payment_weights") if getattr(self, name) is not None]
+        if self.goal == "weights" and not stated:
+            raise ParameterError("outcome_weights", "is missing", "state weights, or goal = 'welfare'")
+        if self.goal != "weights" and stated:
+            raise ParameterError(stated[0], f"is stated with goal '{self.goal}'", "write goal = 'weights'")
+        if not self.transfers and (self.goal == "revenue" or self.payment_weights is not None):
+            what = "payments are asked for, but transfers are off"
+            raise ParameterError("goal", what, "write goal = 'welfare' or own outcome_weights")
+        low, high = self.payment_low, self.payment_high
+        if low is not None and high is not None and low > high:
+            raise ParameterError("payment_low", f"{low} is above payment_high {high}", "exchange them")
+
+    # What is demanded and wanted
+
+    @cached_property
+    def demands(self) -> Demands:
+        """The requirements on a rule."""
+        return Demands(
+            self.incentives,
+            self.participation,
+            self.budget,
+            self.transfers,
+            self.payment_low,
+            self.payment_high,
+        )
+
+    @cached_property
+    def weights(self) -> tuple[Whole, Whole]:
+        """The weights of outcomes and of payments by profile, as arrays of fractions."""
+        environment = self.environment
+        outcome_shape = (*environment.counts, len(environment.outcomes))
+        payment_shape = (*environment.counts, len(environment.agents))
+        if self.goal == "welfare":
+            return environment.surplus(), np.broadcast_to(np.array(Fraction(0), dtype=object), payment_shape)
+        if self.goal == "revenue":
+            costs = np.array([-cost for cost in environment.cost], dtype=object)
+            ones = np.array(Fraction(1), dtype=object)
+            return np.broadcast_to(costs, outcome_shape), np.broadcast_to(ones, payment_shape)
+        zero = np.array(Fraction(0), dtype=object)
+        first = zero if self.outcome_weights is None else self.outcome_weights.table
+        second = zero if self.payment_weights is None else self.payment_weights.table
+        return np.broadcast_to(first, outcome_shape), np.broadcast_to(second, payment_shape)
+
+    @cached_property
+    def charges_are_uniform(self) -> bool:
+        """Whether payments have the same weight in every profile."""
+        return self.payment_weights is None or self.payment_weights.table.ndim == 1
+
+    def why_unbounded(self) -> str | None:
+        """Return why the objective has no limit, where that is plain; None elsewhere."""
+        free = self.participation == "none" and self.payment_high is None and self.budget != "balanced"
+        charged = self.transfers and self.goal == "revenue"
+        if free and charged:
+            return "without participation every payment can be raised; demand participation or payment_high"
+        return None
+
+    # The problem judges
+
+    def rule_of(self, variables: Variables) -> ExactRule:
+        """Return the rule of variables, in integers: the exact one, or that of the doubles."""
+        if "rule" in variables:
+            rule: ExactRule = variables["rule"]
+            return rule
+        counts = self.environment.counts
+        tables = [np.asarray(variables[name], dtype=object) for name in ("lotteries", "payments")]
+        exact = [np.vectorize(Fraction, otypes=[object])(table) for table in tables]
+        return exact_rule(*(table.reshape(*counts, table.shape[-1]) for table in exact))
+
+    def _audit(self, variables: Variables) -> ExactAudit:
+        return ExactAudit(self.environment, self.rule_of(variables))
+
+    def objective(self, variables: Variables) -> float:
+        return float(self.exact_value(self.rule_of(variables)))
+
+    def exact_value(self, rule: ExactRule) -> Fraction:
+        """Return the objective of a rule as a fraction."""
+        return ExactAudit(self.environment, rule).expected(*self.weights)
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        judged = self._audit(variables).all(self.demands)
+        return {group.name: float(group.violation) for group in judged}
+
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
+        audit = self._audit(solution.variables)
+        return (*certificates_of(audit, self.demands), self.optimality(solution))
+
+    def value_label(self) -> str:
+        return GOALS[self.goal]
+
+    def among(self) -> str:
+        kind = "deterministic" if self.outcomes == "deterministic" else "all"
+        return f"{kind} direct mechanisms: {self.demands_text()}"
+
+    def demands_text(self) -> str:
+        """Return the requirements in a few words."""
+        words = [f"{self.incentives} incentives"]
+        if self.participation != "none":
+            words.append(f"{self.participation} participation")
+        if self.budget != "none":
+            words.append(f"budget {self.budget}")
+        if not self.transfers:
+            words.append("no transfers")
+        if self.efficient:
+            words.append("efficient outcomes")
+        if self.payment_low is not None:
+            words.append(f"payments >= {self.payment_low}")
+        if self.payment_high is not None:
+            words.append(f"payments <= {self.payment_high}")
+        return ", ".join(words)
+
+    def mechanism(self, solution: Solution[Any]) -> DirectRule:
+        from mechdesign.families.incentives.direct_rule import DirectRule
+
+        return DirectRule.of(self.environment, self.demands, self.rule_of(solution.variables))
+
+
+def variables_of(rule: ExactRule) -> dict[str, Any]:
+    """Return the variables of a rule: lotteries and payments as doubles, a row a profile, and the exact rule.
+
+    Examples
+    --------
+    >>> rule = ExactRule(np.array([[1, 0]]), 1, np.array([[3]]), 2)
+    >>> variables_of(rule)["payments"].tolist()
+    [[1.5]]
+    """
+    lotteries = rule.lotteries.reshape(-1, rule.lotteries.shape[-1])
+    payments = rule.payment_fractions().reshape(-1, rule.payments.shape[-1])
+    return {
+        "lotteries": (lotteries / rule.out_of).astype(np.float64),
+        "payments": payments.astype(np.float64),
+        "rule": rule,
+    }

@@ -1,0 +1,310 @@
+"""The mechanism ``direct-mechanism``: types in, an outcome and payments out, every deviation audited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.collecting import SEED, Column, Operation, Option, Settings, located, require_columns
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, DataError, RowError, suggestion
+from mechdesign.core.tables import Block, Coded, Source, Values
+from mechdesign.core.text import listed
+from mechdesign.core.validation import integer
+from mechdesign.exact.draws import below
+from mechdesign.exact.numbers import text_of
+from mechdesign.exact.randomness import TOTAL, Rng
+from mechdesign.families.incentives.deviations import (
+    Demands,
+    ExactAudit,
+    ExactRule,
+    certificates_of,
+    common_integers,
+    fraction_array,
+)
+from mechdesign.families.incentives.environment import (
+    Environment,
+    Whole,
+    amounts_of,
+    environment_of_tables,
+    nested_list,
+    shown_name,
+)
+from mechdesign.families.incentives.implementation import repaired
+from mechdesign.show.figure import Bars, Figure, Panel
+
+Codes = NDArray[np.int64]
+
+OUTCOME, PAYS = "outcome", "pays"
+EXACT = Option("exact", "flag", "write payments as quotients, such as 1/3, in place of decimals")
+
+MOST_DRAWN = 16
+"""Profiles whose lotteries are drawn in a figure."""
+
+
+class DirectRule(Mechanism):
+    """A direct mechanism: the agents name their types, and it draws an outcome and charges payments.
+
+    Lotteries are integers out of ``out_of``, at most 2**62, and payments are fractions: what is drawn and
+    charged is what the audit compares, deviation by deviation.
+
+    Parameters
+    ----------
+    environment : Environment
+    demands : Demands
+    out_of : int
+    weights : array of int, shape (profiles, outcomes)
+    payments : array of Fraction, shape (profiles, agents)
+        By profile, the type of the last agent changing fastest.
+
+    Raises
+    ------
+    CertificateError
+        When a requirement fails on the very numbers, naming the worst deviation.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> sale = {"name": "single-item", "types": [1, 2, 3], "agents": 2}
+    >>> rule = md.solve(md.DirectMechanism(environment=sale)).mechanism()
+    >>> rule.decide(["3", "1"], rng=1)
+    ('bidder1', (Fraction(2, 1), Fraction(0, 1)))
+    >>> print(rule.audit())
+    lotteries: holds (exact); checked = 9, least_slack = 0
+    incentive_compatibility: holds (exact); deviations = 36, worst_gain = 0; witness agent = bidder1, ...
+    participation: holds (exact); checked = 18, least_gain = 0; witness agent = bidder1, type = 1, ...
+    """
+
+    type: ClassVar[str] = "direct-mechanism"
+    fields: ClassVar[tuple[str, ...]] = ("environment", "demands", "out_of", "weights", "payments")
+
+    def __init__(self, environment: Any, demands: Any, out_of: Any, weights: Any, payments: Any) -> None:
+        self.environment = _environment(environment)
+        self.demands = demands if isinstance(demands, Demands) else Demands(**demands)
+        self.out_of = integer("out_of", out_of, 1, TOTAL)
+        self.weights = self._weight_table(weights)
+        self.payments = self._payment_table(payments)
+        for certificate in self._judged:
+            if not certificate.holds:
+                raise CertificateError("direct mechanism", certificate)
+
+    @classmethod
+    def of(cls, environment: Environment, demands: Demands, rule: ExactRule) -> DirectRule:
+        """Return the mechanism of a rule; lotteries with too large a denominator are rounded to 2**62.
+
+        Then payments are computed again, so that incentives hold exactly for the rounded lotteries.
+
+        Raises
+        ------
+        CertificateError
+            Where they would have to be rounded and other requirements do not leave room for it.
+        """
+        if rule.out_of > TOTAL:
+            other = repaired(environment, demands, rule, TOTAL)
+            if other is None:
+                what = f"the lotteries have a common denominator of {rule.out_of.bit_length()} bits"
+                raise CertificateError("direct mechanism", what, "omit the budget, or round the data")
+            rule = other
+        weights = rule.lotteries.reshape(environment.profiles, -1)
+        payments = rule.payment_fractions().reshape(environment.profiles, -1)
+        return cls(environment, demands, rule.out_of, weights.tolist(), payments.tolist())
+
+    def _weight_table(self, weights: Any) -> Codes:
+        shape = (self.environment.profiles, len(self.environment.outcomes))
+        rows = [
+            [integer(f"weights[{place}]", entry, 0, self.out_of) for entry in row]
+            for place, row in enumerate(weights)
+        ]
+        if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
+            raise CertificateError("weights", f"are not {shape[0]} rows of {shape[1]}")
+        return np.array(rows, dtype=np.int64)
+
+    def _payment_table(self, payments: Any) -> Whole:
+        agents = len(self.environment.agents)
+        rows = [amounts_of(f"payments[{place}]", row, agents) for place, row in enumerate(payments)]
+        if len(rows) != self.environment.profiles:
+            raise CertificateError("payments", f"are not {self.environment.profiles} rows")
+        return np.array(rows, dtype=object).reshape(self.environment.profiles, agents)
+
+    def _part(self, name: str) -> Any:
+        if name == "environment":
+            return self.environment.tables()
+        return nested_list(self.payments) if name == "payments" else getattr(self, name)
+
+    # The rule
+
+    @cached_property
+    def rule(self) -> ExactRule:
+        """The numbers that it runs on."""
+        counts = self.environment.counts
+        payments, per = common_integers(self.payments)
+        return ExactRule(self.weights.reshape(*counts, -1), self.out_of, payments.reshape(*counts, -1), per)
+
+    @cached_property
+    def _judged(self) -> tuple[Certificate, ...]:
+        return certificates_of(ExactAudit(self.environment, self.rule), self.demands)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        return self._judged
+
+    def lotteries(self) -> Whole:
+        """Return the probabilities of the outcomes by profile, as fractions."""
+        return fraction_array(self.weights, self.out_of)
+
+    def profile(self, types: Sequence[Any]) -> int:
+        """Return the number of a profile of types, by their names."""
+        if len(types) != len(self.environment.agents):
+            raise DataError("types", f"expected {len(self.environment.agents)} types, got {len(types)}")
+        number = 0
+        for agent, kind in enumerate(types):
+            number = number * self.environment.counts[agent] + self._code(agent, kind)
+        return number
+
+    def _code(self, agent: int, kind: Any) -> int:
+        names, name = self.environment.types[agent], shown_name(kind)
+        if name not in names:
+            what = f"{self.environment.agents[agent]} has no type {text_of(kind)}"
+            raise DataError("types", what, suggestion(name, names))
+        return names.index(name)
+
+    def decide(self, types: Sequence[Any], rng: Rng = None) -> tuple[str, tuple[Fraction, ...]]:
+        """Return the outcome for one profile, drawn from its lottery, and what each agent pays.
+
+        Parameters
+        ----------
+        types : sequence
+            The type of each agent, by name or as a number.
+        rng : None, int or numpy Generator
+            None draws from the operating system.
+        """
+        profile = np.array([self.profile(types)])
+        outcome = int(self._drawn(profile, rng)[0])
+        return self.environment.outcomes[outcome], tuple(self.payments[profile[0]].tolist())
+
+    def _drawn(self, profiles: Codes, rng: Rng) -> Codes:
+        """Return an outcome for each profile."""
+        draws = below(self.out_of, len(profiles), self.source(rng))
+        ends = np.cumsum(self.weights, axis=1)
+        return np.asarray((draws[:, None] >= ends[profiles]).sum(axis=1), dtype=np.int64)
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        environment = self.environment
+        takes = tuple(
+            Column(agent, f"a type: {listed(list(names), 6)}")
+            for agent, names in zip(environment.agents, environment.types, strict=True)
+        )
+        gives = (
+            Column(OUTCOME, f"one of: {listed(list(environment.outcomes), 6)}"),
+            *(
+                Column(f"{PAYS}_{agent}", f"what {agent} pays, negative if it receives")
+                for agent in environment.agents
+            ),
+        )
+        return (
+            Operation(
+                "run",
+                "an outcome and payments for each round of reported types",
+                takes,
+                gives,
+                partial(_rounds, self),
+                (SEED, EXACT),
+                in_order=True,
+            ),
+        )
+
+    def codes(self, source: Source, block: Block) -> Codes:
+        """Return the number of the profile of each row of a table of types."""
+        result: Codes | None = None
+        for agent, name in enumerate(self.environment.agents):
+            with located(source, name):
+                column = _codes(block[name], self.environment.types[agent])
+            count = self.environment.counts[agent]
+            result = column if result is None else result * count + column
+        assert result is not None
+        return result
+
+    def explained(self) -> tuple[str, ...]:
+        environment = self.environment
+        return (
+            *super().explained(),
+            f"{listed(list(environment.agents), 8)} each name a type. The outcome is one of "
+            f"{listed(list(environment.outcomes), 8)}.",
+            f"Whatever they hold, the truth is best for each of them ({self.demands.incentives} incentives).",
+        )
+
+    def figures(self) -> list[Figure]:
+        """Return the lotteries of the first profiles."""
+        count = min(MOST_DRAWN, self.environment.profiles)
+        chances = self.weights[:count] / self.out_of
+        names = []
+        for number in range(count):
+            place = np.unravel_index(number, self.environment.counts)
+            names.append(", ".join(self.environment.profile_names(tuple(int(part) for part in place))))
+        marks = [
+            Bars(x=np.arange(count), y=chances[:, outcome], label=name)
+            for outcome, name in enumerate(self.environment.outcomes[:8])
+        ]
+        return [Figure("Outcomes by reported types", [Panel("types", "probability", marks, x_names=names)])]
+
+    def _figures(self) -> str:
+        environment, demands = self.environment, self.demands
+        shape = " x ".join(map(str, environment.counts))
+        agents = f"{len(environment.agents)} agent{'s' if len(environment.agents) > 1 else ''}"
+        text = (
+            f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
+        )
+        return text if demands.participation == "none" else f"{text}, {demands.participation} participation"
+
+
+def _environment(value: Any) -> Environment:
+    if isinstance(value, Environment):
+        return value
+    return environment_of_tables(**dict(value))
+
+
+def _codes(column: Values, names: tuple[str, ...]) -> Codes:
+    """Return the numbers of the types in a column, or say which row has none."""
+    if isinstance(column, Coded):
+        rows, kinds = column.codes, column.values.tolist()
+    else:
+        texts = [shown_name(value) for value in np.asarray(column).tolist()]
+        kinds = list(dict.fromkeys(texts))
+        places = {kind: place for place, kind in enumerate(kinds)}
+        rows = np.array([places[text] for text in texts], dtype=np.int64)
+    known = {name: place for place, name in enumerate(names)}
+    codes = np.array([known.get(shown_name(kind), -1) for kind in kinds], dtype=np.int64)
+    result = codes[rows] if len(kinds) else np.zeros(0, dtype=np.int64)
+    if (result < 0).any():
+        row = int(np.argmax(result < 0))
+        name = shown_name(kinds[int(rows[row])])
+        raise RowError("types", row, f"{text_of(name)} is not a type", suggestion(name, names))
+    return np.asarray(result, dtype=np.int64)
+
+
+def _rounds(mechanism: DirectRule, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    agents = list(mechanism.environment.agents)
+    require_columns(source, agents)
+    generator = mechanism.seeded(settings["seed"])
+    names = np.array(mechanism.environment.outcomes, dtype=object)
+    exact = bool(settings["exact"])
+    shown = np.array(
+        [[str(paid) if exact else float(paid) for paid in row] for row in mechanism.payments.tolist()],
+        dtype=object if exact else np.float64,
+    )
+    for block in source.blocks(agents):
+        profiles = mechanism.codes(source, block)
+        outcomes = mechanism._drawn(profiles, generator)
+        settings.count("round(s)", len(profiles))
+        columns: Mapping[str, Any] = {
+            f"{PAYS}_{agent}": shown[profiles, place] for place, agent in enumerate(agents)
+        }
+        yield {OUTCOME: names[outcomes], **columns}

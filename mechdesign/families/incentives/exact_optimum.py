@@ -1,0 +1,217 @@
+"""The exact optimum of a direct mechanism: a linear program in whole numbers, deviations added as needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.problem import Outcome
+from mechdesign.core.sensitivity import Binding
+from mechdesign.core.text import counted, short_text
+from mechdesign.exact.linear_systems import CommonFractions
+from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
+from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
+from mechdesign.families.incentives.environment import Environment
+from mechdesign.families.incentives.program import (
+    DirectProgram,
+    Lie,
+    adjacent_lies,
+    all_lies,
+    linear_types,
+)
+from mechdesign.solvers.exact_linear import ExactOptimum, IntegerProgram, solve_exactly
+
+MOST_ROUNDS = 60
+"""Rounds of added deviations, before all are added."""
+
+FEW_ENTRIES = 400_000
+"""With at most this many entries in all rows of deviations, all are in the program from the start."""
+
+MOST_NAMED = 12
+"""Multipliers that a note lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class DirectPrices:
+    """The exact multipliers of a solved program: what each requirement costs.
+
+    Attributes
+    ----------
+    named : tuple of (requirement, name, price, rows)
+        By how much the optimum rises for one unit of utility, or of money, by which it is relaxed.
+    """
+
+    named: tuple[tuple[str, str, Fraction, int], ...]
+    program: IntegerProgram
+    multipliers: CommonFractions
+
+    def proves_infeasibility(self) -> bool:
+        """Whether the multipliers are Farkas': they combine the rows to 0 <= a negative number, exactly."""
+        nothing = replace(self.program, objective=np.zeros(self.program.rows.width, dtype=np.int64))
+        return nothing.dual_is_feasible(self.multipliers) and nothing.bound(self.multipliers) < 0
+
+    def lagrangian(self, problem: Any) -> float | None:
+        """Return None: no parameter is a number that a derivative could be taken by."""
+        return None
+
+    def binding(self) -> list[Binding]:
+        """Return the requirements with a price, the largest price first."""
+        units = {"incentives": "utility", "participation": "utility", "budget": "money", "payments": "money"}
+        ordered = sorted(self.named, key=lambda item: -abs(item[2]))
+        return [
+            Binding(name, float(price), rows, units.get(requirement, ""))
+            for requirement, name, price, rows in ordered
+        ]
+
+    def worst_lies(self) -> list[tuple[str, Fraction]]:
+        """Return the lies that cost the designer, with the price of each."""
+        lies = [(name, price) for kind, name, price, _ in self.named if kind == "incentives"]
+        return sorted(lies, key=lambda item: -item[1])
+
+    def of_requirement(self, requirement: str) -> Fraction:
+        """Return the sum of the prices of a requirement, such as ``budget``: the worth of a unit for all."""
+        return sum((price for kind, _, price, _ in self.named if kind == requirement), Fraction(0))
+
+
+def needed_lies(environment: Environment) -> list[Lie]:
+    """Return deviations to begin with: adjacent ones where types are on lines, all where these are few."""
+    if all(linear_types(environment, agent) is not None for agent in range(len(environment.agents))):
+        return adjacent_lies(environment)
+    every = all_lies(environment)
+    entries = (
+        2
+        * len(environment.outcomes)
+        * sum(environment.profiles // environment.counts[agent] for agent, _, _ in every)
+    )
+    return every if entries <= FEW_ENTRIES else adjacent_lies(environment)
+
+
+def exact_optimum(
+    problem: DirectMechanism, lies: Sequence[Lie], fixed: dict[int, int] | None = None
+) -> Outcome:
+    """Return the optimum, starting from some deviations and adding those by which an agent would gain.
+
+    Parameters
+    ----------
+    problem : DirectMechanism
+    lies : sequence of (agent, type, report)
+    fixed : mapping, optional
+        Columns of probabilities that are fixed.
+    """
+    reason = problem.why_unbounded()
+    if reason is not None:
+        return Outcome("unbounded", message=reason)
+    used, every = list(lies), all_lies(problem.environment)
+    for rounds in range(1, MOST_ROUNDS + 1):
+        program = DirectProgram(problem, used, fixed)
+        found = solve_exactly(program.program)
+        if found.status == "infeasible" and found.prices is not None:
+            return _infeasible(problem, program, found)
+        if found.status in ("unbounded", "failed") and len(used) < len(every):
+            used = every
+            continue
+        if found.status == "unbounded":
+            return Outcome("unbounded", message="payments can grow without end; limit them with payment_high")
+        if found.point is None or found.prices is None:
+            return Outcome("failed", message="HiGHS proposes no basis that is exactly optimal")
+        rule = program.rule(found.point)
+        more = profitable_lies(problem, rule, used)
+        if not more:
+            return _optimal(problem, program, found, rule, rounds)
+        used = every if rounds == MOST_ROUNDS - 1 else [*used, *more]
+    return Outcome("failed", message="deviations were added without end")
+
+
+def profitable_lies(problem: DirectMechanism, rule: ExactRule, used: Sequence[Lie]) -> list[Lie]:
+    """Return deviations by which an agent gains, exactly, and that have no rows yet."""
+    audit, known, result = ExactAudit(problem.environment, rule), set(used), []
+    for agent, count in enumerate(problem.environment.counts):
+        if len([lie for lie in known if lie[0] == agent]) == count * (count - 1):
+            continue
+        gains = audit.gains(agent, problem.incentives)
+        for own in range(count):
+            better = [other for other in range(count) if other != own and gains[own, other] > 0]
+            result += [(agent, own, other) for other in better if (agent, own, other) not in known]
+    return result
+
+
+def _optimal(
+    problem: DirectMechanism, program: DirectProgram, found: ExactOptimum, rule: ExactRule, rounds: int
+) -> Outcome:
+    assert found.prices is not None
+    value = program.program.bound(found.prices) / program.scale
+    prices = DirectPrices(tuple(program.named_prices(found.prices)), program.program, found.prices)
+    notes: dict[str, Any] = {
+        "exact_value": str(value),
+        "deviations_in_program": len(program.lies),
+        "read_from": found.how,
+    }
+    worst = prices.worst_lies()
+    if worst:
+        notes["dearest_lie"] = f"{worst[0][0]}: {short_text(worst[0][1])}"
+    if problem.budget != "none":
+        notes["worth_of_subsidy"] = str(prices.of_requirement("budget"))
+    if rounds > 1:
+        notes["rounds"] = rounds
+    return Outcome(
+        "optimal",
+        variables_of(rule),
+        bound=float(value),
+        bound_source="an exact dual, checked in fractions",
+        solver="HiGHS, then fractions",
+        notes=notes,
+        realisation=prices,
+        prices=prices,
+    )
+
+
+def _infeasible(problem: DirectMechanism, program: DirectProgram, found: ExactOptimum) -> Outcome:
+    """Return the answer for requirements in conflict, with the multipliers that prove it."""
+    assert found.prices is not None
+    named = [
+        (kind, name, price * program.scale, rows)
+        for kind, name, price, rows in program.named_prices(found.prices)
+    ]
+    kinds = list(dict.fromkeys(kind for kind, _, _, _ in named))
+    below = -program.program.bound(found.prices)
+    listed = [f"{short_text(price)} x ({name})" for _, name, price, _ in named]
+    text = f"{', '.join(_worded(problem, kind) for kind in kinds)} conflict: "
+    text += counted(len(named), "requirement")
+    text += f" with Farkas multipliers that add up to 0 >= {short_text(below)}"
+    return Outcome(
+        "infeasible",
+        solver="HiGHS, then fractions",
+        message=text,
+        notes={
+            "conflict": kinds,
+            "farkas": listed[:MOST_NAMED],
+            "farkas_rows": len(listed),
+        },
+        realisation=DirectPrices(tuple(named), program.program, found.prices),
+    )
+
+
+def _worded(problem: DirectMechanism, kind: str) -> str:
+    words = {
+        "incentives": f"incentives = '{problem.incentives}'",
+        "participation": f"participation = '{problem.participation}'",
+        "budget": f"budget = '{problem.budget}'",
+        "efficiency": "efficient = true",
+        "payments": "the limits of payments",
+    }
+    return words.get(kind, kind)
+
+
+def is_deterministic(rule: ExactRule) -> bool:
+    """Whether every lottery has one outcome.
+
+    Examples
+    --------
+    >>> is_deterministic(ExactRule(np.array([[0, 2]]), 2, np.array([[0]]), 1))
+    True
+    """
+    return bool(np.isin(rule.lotteries, (0, rule.out_of)).all())
