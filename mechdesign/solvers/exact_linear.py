@@ -3,8 +3,8 @@
 Maximise ``objective . x`` with ``rows x <= limits``, some of the rows equations, and x >= 0 but for the free
 variables. HiGHS solves it in double precision. Its variables and multipliers are first taken for fractions of
 small denominators; where these are not feasible, or their values differ, the basis of HiGHS is solved in
-rationals (:mod:`mechdesign.exact.linear_systems`). What is returned as ``optimal`` is a pair of a feasible x
-and of feasible multipliers with the same value, so weak duality proves it without HiGHS.
+rationals (:mod:`mechdesign.solvers.linear_systems`). What is returned as ``optimal`` is a pair of a feasible
+x and of feasible multipliers with the same value, so weak duality proves it without HiGHS.
 
 An infeasible program is proven to be one by Farkas' multipliers: they are the optimal multipliers of the
 program that minimises the sum by which rows are violated, which is always feasible, so the same way serves.
@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.linear_systems import CommonFractions
 from mechdesign.solvers.exact_pivots import ExactBasis, ExactTableau, optimal_tableau
 from mechdesign.solvers.highs import silent_highs
+from mechdesign.solvers.linear_systems import CommonFractions
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

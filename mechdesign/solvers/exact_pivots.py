@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from mechdesign.exact.linear_systems import CommonFractions, FactoredSystem
+from mechdesign.solvers.linear_systems import CommonFractions, FactoredSystem
 
 if TYPE_CHECKING:
     from mechdesign.solvers.exact_linear import IntegerProgram

@@ -121,14 +121,14 @@ def posted_price_rule(problem: DirectMechanism) -> Profitable:
     line = linear_types(environment, 0)
     assert line is not None
     sold = line.weights.index(max(line.weights))
-    kept = 1 - sold
+    rest = 1 - sold
     best: tuple[Fraction, int] | None = None
     shares = environment.marginals[0].tolist()
     for start in range(len(line.order) + 1):
         buyers = line.order[start:]
         part = sum((shares[own] for own in buyers), Fraction(0))
         price = line.numbers[buyers[0]] if buyers else Fraction(0)
-        profit = part * (price - environment.cost[sold]) - (1 - part) * environment.cost[kept]
+        profit = part * (price - environment.cost[sold]) - (1 - part) * environment.cost[rest]
         if best is None or profit > best[0]:
             best = (profit, start)
     assert best is not None
@@ -216,10 +216,10 @@ def side_bets(environment: Environment, agent: int) -> list[list[Fraction]] | tu
     beliefs = [[share / sum(row) for share in row] for row in rows.tolist()]
     bets = []
     for own in range(len(beliefs)):
-        found = _bet(beliefs, own)
-        if found is None:
+        result = _bet(beliefs, own)
+        if result is None:
             return own, cone_weights(beliefs, own)
-        bets.append(found)
+        bets.append(result)
     return bets
 
 
@@ -243,10 +243,10 @@ def _bet(beliefs: list[list[Fraction]], own: int) -> list[Fraction] | None:
         np.array([kind == own for kind in order]),
         np.zeros(2 * size, dtype=bool),
     )
-    found = solve_exactly(program)
-    if found.point is None:
+    result = solve_exactly(program)
+    if result.point is None:
         return None
-    values = found.point.fractions()
+    values = result.point.fractions()
     return [plus - minus for plus, minus in zip(values[:size], values[size:], strict=True)]
 
 
@@ -276,10 +276,10 @@ def cone_weights(beliefs: list[list[Fraction]], own: int) -> list[Fraction]:
         np.ones(size, dtype=bool),
         np.zeros(len(others), dtype=bool),
     )
-    found = solve_exactly(program)
-    if found.point is None:
+    result = solve_exactly(program)
+    if result.point is None:
         return []
-    weights = found.point.fractions()
+    weights = result.point.fractions()
     weights.insert(own, Fraction(0))
     return weights
 
@@ -363,8 +363,8 @@ def median_rule(problem: DirectMechanism) -> Profitable | None:
     count = len(environment.agents)
     lotteries = np.zeros((*environment.counts, len(environment.outcomes)), dtype=object) + Fraction(0)
     for profile in np.ndindex(*environment.counts):
-        wanted = sorted((peaks[agent][own] for agent, own in enumerate(profile)), key=lambda o: places[o])
-        lotteries[(*profile, wanted[(count - 1) // 2])] = Fraction(1)
+        order = sorted((peaks[agent][own] for agent, own in enumerate(profile)), key=lambda o: places[o])
+        lotteries[(*profile, order[(count - 1) // 2])] = Fraction(1)
     payments = np.zeros((*environment.counts, count), dtype=object) + Fraction(0)
     bound = expectation(environment, environment.surplus().max(axis=-1))
     return exact_rule(lotteries, payments), bound

@@ -100,10 +100,10 @@ def proposal(problem: DirectMechanism, lies: list[Lie]) -> Outcome | None:
     """Return the rule of an integer program in double precision, its payments exact; None without one."""
     program = DirectProgram(problem, lies)
     chances = problem.environment.profiles * len(problem.environment.outcomes)
-    found = solve_mixed(_mixed(program.program, chances), seconds=SECONDS)
-    if found.status not in ("optimal", "feasible"):
+    result = solve_mixed(_mixed(program.program, chances), seconds=SECONDS)
+    if result.status not in ("optimal", "feasible"):
         return None
-    whole = np.round(found.variables[:chances]).astype(int).tolist()
+    whole = np.round(result.variables[:chances]).astype(int).tolist()
     outcome = exact_optimum(problem, lies, dict(enumerate(whole)))
     return outcome if outcome.status == "optimal" else None
 

@@ -290,7 +290,7 @@ class ExactAudit:
         environment = self.environment
         size = environment.counts[agent]
         truth = self.utilities(agent)[np.arange(size), np.arange(size)]
-        found = []
+        slacks = []
         for own, outside in enumerate(environment.outside[agent]):
             if kind == "interim":
                 weights = self.beliefs(agent)[own]
@@ -299,8 +299,8 @@ class ExactAudit:
             else:
                 low = int(truth[own].argmin())
                 least, place = Fraction(int(truth[own][low]), self._unit), (own, low)
-            found.append((least - outside, place))
-        slack, place = min(found)
+            slacks.append((least - outside, place))
+        slack, place = min(slacks)
         witness = {"agent": environment.agents[agent], "type": environment.types[agent][place[0]]}
         if len(place) > 1 and len(environment.agents) > 1:
             witness["others"] = profile_text(environment, self._profile(agent, place), without=agent)

@@ -71,10 +71,10 @@ def closed_form(
     """Return the method of a formula: optimal if its rule satisfies all requirements and meets the bound."""
 
     def run(problem: DirectMechanism) -> Outcome:
-        found = rule_of(problem)
-        if found is None:
+        result = rule_of(problem)
+        if result is None:
             return Outcome("failed", message="the formula does not apply")
-        rule, bound = found
+        rule, bound = result
         missed = violated(problem, rule)
         if missed:
             return Outcome(

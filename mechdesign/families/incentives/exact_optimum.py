@@ -12,7 +12,6 @@ import numpy as np
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted, short_text
-from mechdesign.exact.linear_systems import CommonFractions
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment
@@ -24,6 +23,7 @@ from mechdesign.families.incentives.program import (
     linear_types,
 )
 from mechdesign.solvers.exact_linear import ExactOptimum, IntegerProgram, solve_exactly
+from mechdesign.solvers.linear_systems import CommonFractions
 
 MOST_ROUNDS = 60
 """Rounds of added deviations, before all are added."""
@@ -108,20 +108,20 @@ def exact_optimum(
     used, every = list(lies), all_lies(problem.environment)
     for rounds in range(1, MOST_ROUNDS + 1):
         program = DirectProgram(problem, used, fixed)
-        found = solve_exactly(program.program)
-        if found.status == "infeasible" and found.prices is not None:
-            return _infeasible(problem, program, found)
-        if found.status in ("unbounded", "failed") and len(used) < len(every):
+        result = solve_exactly(program.program)
+        if result.status == "infeasible" and result.prices is not None:
+            return _infeasible(problem, program, result)
+        if result.status in ("unbounded", "failed") and len(used) < len(every):
             used = every
             continue
-        if found.status == "unbounded":
+        if result.status == "unbounded":
             return Outcome("unbounded", message="payments can grow without end; limit them with payment_high")
-        if found.point is None or found.prices is None:
+        if result.point is None or result.prices is None:
             return Outcome("failed", message="HiGHS proposes no basis that is exactly optimal")
-        rule = program.rule(found.point)
+        rule = program.rule(result.point)
         more = profitable_lies(problem, rule, used)
         if not more:
-            return _optimal(problem, program, found, rule, rounds)
+            return _optimal(problem, program, result, rule, rounds)
         used = every if rounds == MOST_ROUNDS - 1 else [*used, *more]
     return Outcome("failed", message="deviations were added without end")
 
@@ -140,15 +140,15 @@ def profitable_lies(problem: DirectMechanism, rule: ExactRule, used: Sequence[Li
 
 
 def _optimal(
-    problem: DirectMechanism, program: DirectProgram, found: ExactOptimum, rule: ExactRule, rounds: int
+    problem: DirectMechanism, program: DirectProgram, result: ExactOptimum, rule: ExactRule, rounds: int
 ) -> Outcome:
-    assert found.prices is not None
-    value = program.program.bound(found.prices) / program.scale
-    prices = DirectPrices(tuple(program.named_prices(found.prices)), program.program, found.prices)
+    assert result.prices is not None
+    value = program.program.bound(result.prices) / program.scale
+    prices = DirectPrices(tuple(program.named_prices(result.prices)), program.program, result.prices)
     notes: dict[str, Any] = {
         "exact_value": str(value),
         "deviations_in_program": len(program.lies),
-        "read_from": found.how,
+        "read_from": result.how,
     }
     worst = prices.worst_lies()
     if worst:
@@ -169,15 +169,15 @@ def _optimal(
     )
 
 
-def _infeasible(problem: DirectMechanism, program: DirectProgram, found: ExactOptimum) -> Outcome:
+def _infeasible(problem: DirectMechanism, program: DirectProgram, result: ExactOptimum) -> Outcome:
     """Return the answer for requirements in conflict, with the multipliers that prove it."""
-    assert found.prices is not None
+    assert result.prices is not None
     named = [
         (kind, name, price * program.scale, rows)
-        for kind, name, price, rows in program.named_prices(found.prices)
+        for kind, name, price, rows in program.named_prices(result.prices)
     ]
     kinds = list(dict.fromkeys(kind for kind, _, _, _ in named))
-    below = -program.program.bound(found.prices)
+    below = -program.program.bound(result.prices)
     listed = [f"{short_text(price)} x ({name})" for _, name, price, _ in named]
     text = f"{', '.join(_worded(problem, kind) for kind in kinds)} conflict: "
     text += counted(len(named), "requirement")
@@ -191,7 +191,7 @@ def _infeasible(problem: DirectMechanism, program: DirectProgram, found: ExactOp
             "farkas": listed[:MOST_NAMED],
             "farkas_rows": len(listed),
         },
-        realisation=DirectPrices(tuple(named), program.program, found.prices),
+        realisation=DirectPrices(tuple(named), program.program, result.prices),
     )
 
 

@@ -101,10 +101,10 @@ def implementable(
     audit = ExactAudit(environment, ExactRule(*common_integers(table), nothing, 1))
     parts = []
     for agent in range(len(environment.agents)):
-        found = _potentials(audit, agent, incentives, participation)
-        if isinstance(found, Implementation):
-            return found
-        parts.append(found)
+        result = _potentials(audit, agent, incentives, participation)
+        if isinstance(result, Implementation):
+            return result
+        parts.append(result)
     return Implementation(np.stack(parts, axis=-1), {})
 
 
@@ -224,15 +224,15 @@ def repaired(environment: Environment, demands: Demands, rule: ExactRule, total:
     dependent = demands.incentives == "bayesian" and not environment.is_independent
     if tied or expost or dependent or not demands.transfers:
         return None
-    found = implementable(
+    result = implementable(
         environment,
         fraction_array(lotteries, total),
         demands.incentives,
         participation=demands.participation != "none",
     )
-    if found.payments is None:
+    if result.payments is None:
         return None
-    return ExactRule(lotteries, total, *common_integers(found.payments))
+    return ExactRule(lotteries, total, *common_integers(result.payments))
 
 
 def rounded_lotteries(rule: ExactRule, total: int) -> Whole:

@@ -76,13 +76,13 @@ def interim_auction(
     (Fraction(2, 1), (Fraction(0, 1), Fraction(1, 2), Fraction(5, 6)), (0, 1, 2))
     """
     program, scale = _border_program(values, shares, bidders, worth)
-    found = solve_exactly(program, ironed_basis(values, shares, worth))
-    if found.point is None or found.prices is None:
+    result = solve_exactly(program, ironed_basis(values, shares, worth))
+    if result.point is None or result.prices is None:
         raise MethodError("interim", "HiGHS proposes no basis that is exactly optimal", "use 'myerson'")
-    numbers = found.point.fractions()
+    numbers = result.point.fractions()
     count = len(values)
     chances, payments = numbers[:count], numbers[count:]
-    revenue = program.bound(found.prices) / scale
+    revenue = program.bound(result.prices) / scale
     blocks = hierarchy(chances)
     if hierarchical_chances(blocks, shares, bidders) != chances:
         raise MethodError("interim", "the optimum found is no hierarchy", "use 'myerson'")
@@ -210,9 +210,9 @@ def why_not_symmetric(problem: DirectMechanism) -> str | None:
 def interim_optimum(problem: DirectMechanism) -> Outcome:
     """Return the optimum by Border's rows, its lotteries spelled out profile by profile."""
     environment = problem.environment
-    found = equal_bidders(environment)
-    assert found is not None
-    line, wins = found
+    result = equal_bidders(environment)
+    assert result is not None
+    line, wins = result
     order = line.order
     shares = environment.marginals[0].tolist()
     auction = interim_auction(

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mechdesign.exact.linear_systems import CommonFractions
 from mechdesign.families.incentives.deviations import ExactRule, common_integers, scaled_values
 from mechdesign.families.incentives.environment import Environment, Whole, profile_text
 from mechdesign.solvers.exact_linear import IntegerProgram, IntegerRows, Places, whole_array
+from mechdesign.solvers.linear_systems import CommonFractions
 
 if TYPE_CHECKING:
     from mechdesign.families.incentives.direct_mechanism import DirectMechanism

@@ -91,12 +91,12 @@ def _cost(problem: Screening, name: str, value: Any) -> Amounts | Fraction:
     if isinstance(value, (list, tuple, np.ndarray)):
         if problem.quantities is None:
             raise ParameterError(name, "is a list, but quantities are continuous", "state quantities")
-        given = len(value)
+        count = len(value)
         costs = amounts_of(name, value)
-        if given == len(problem.quantities) - 1:
+        if count == len(problem.quantities) - 1:
             costs = (Fraction(0), *costs)
         if len(costs) != len(problem.quantities):
-            raise ParameterError(name, f"expected {len(problem.quantities)} entries, got {given}")
+            raise ParameterError(name, f"expected {len(problem.quantities)} entries, got {count}")
         return Amounts(costs)
     result = amount(name, value)
     if problem.quantities is None and result <= 0:
@@ -232,10 +232,10 @@ def menu_variables(offered: Any, rule: ExactRule) -> dict[str, Any]:
     used = np.flatnonzero((rule.lotteries != 0).any(axis=0))
     quantities: Whole = np.empty(len(used), dtype=object)
     quantities[:] = [offered[place] for place in used.tolist()]
-    kept = replace(rule, lotteries=rule.lotteries[:, used])
-    expected = (kept.lottery_fractions() * quantities).sum(axis=1)
+    offer = replace(rule, lotteries=rule.lotteries[:, used])
+    expected = (offer.lottery_fractions() * quantities).sum(axis=1)
     return {
         "quantity": expected.astype(np.float64),
-        "payments": kept.payment_fractions().reshape(-1).astype(np.float64),
-        "menu": ExactMenu(tuple(quantities.tolist()), kept),
+        "payments": offer.payment_fractions().reshape(-1).astype(np.float64),
+        "menu": ExactMenu(tuple(quantities.tolist()), offer),
     }

@@ -85,11 +85,11 @@ def exact_menu(problem: Screening) -> Outcome:
     """Solve the linear program over lotteries exactly."""
     assert problem.quantities is not None
     direct = DirectMechanism(environment=problem.environment(problem.quantities))
-    found = exact_optimum(direct, adjacent_lies(direct.environment))
-    if found.status != "optimal":
-        return found
-    rule = direct.rule_of(found.variables)
-    return changed(found, variables=menu_variables(list(problem.quantities), rule))
+    result = exact_optimum(direct, adjacent_lies(direct.environment))
+    if result.status != "optimal":
+        return result
+    rule = direct.rule_of(result.variables)
+    return changed(result, variables=menu_variables(list(problem.quantities), rule))
 
 
 def why_not_listed(problem: Screening) -> str | None:
