@@ -329,10 +329,10 @@ def environment_of(field: str, value: Any) -> Environment:
     if name not in NAMED:
         raise UnknownNameError(field, f"no environment '{name}'", suggestion(name, NAMED))
     arguments = {word: entry for word, entry in value.items() if word != "name"}
-    made: Environment = call_named(f"{field}: '{name}'", NAMED[name], arguments)
+    environment: Environment = call_named(f"{field}: '{name}'", NAMED[name], arguments)
     if name == "csv":
-        return made  # its content, wherever the file goes
-    result: Environment = changed(made, stated=encode(plain_numbers({"name": name, **arguments})))
+        return environment  # its content, wherever the file goes
+    result: Environment = changed(environment, stated=encode(plain_numbers({"name": name, **arguments})))
     return result
 
 

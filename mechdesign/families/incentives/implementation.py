@@ -101,10 +101,10 @@ def implementable(
     audit = ExactAudit(environment, ExactRule(*common_integers(table), nothing, 1))
     parts = []
     for agent in range(len(environment.agents)):
-        found = _potentials(audit, agent, incentives, participation)
-        if isinstance(found, Implementation):
-            return found
-        parts.append(found)
+        answer = _potentials(audit, agent, incentives, participation)
+        if isinstance(answer, Implementation):
+            return answer
+        parts.append(answer)
     return Implementation(np.stack(parts, axis=-1), {})
 
 
@@ -212,7 +212,7 @@ def negative_cycle(lengths: list[list[Any]]) -> list[int]:
     return cycle[::-1]
 
 
-def repaired(environment: Environment, demands: Demands, rule: ExactRule, total: int) -> ExactRule | None:
+def rounded_rule(environment: Environment, demands: Demands, rule: ExactRule, total: int) -> ExactRule | None:
     """Return the rule with lotteries in integers out of ``total`` and payments for exactly these.
 
     None where there are no such payments, or where requirements on the budget or on single payments tie them
@@ -224,15 +224,15 @@ def repaired(environment: Environment, demands: Demands, rule: ExactRule, total:
     dependent = demands.incentives == "bayesian" and not environment.is_independent
     if tied or expost or dependent or not demands.transfers:
         return None
-    found = implementable(
+    answer = implementable(
         environment,
         fraction_array(lotteries, total),
         demands.incentives,
         participation=demands.participation != "none",
     )
-    if found.payments is None:
+    if answer.payments is None:
         return None
-    return ExactRule(lotteries, total, *common_integers(found.payments))
+    return ExactRule(lotteries, total, *common_integers(answer.payments))
 
 
 def rounded_lotteries(rule: ExactRule, total: int) -> Whole:

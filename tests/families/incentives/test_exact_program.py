@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.exact.linear_systems import CommonFractions, FactoredSystem
 from mechdesign.solvers import exact_linear
 from mechdesign.solvers.exact_linear import (
     IntegerProgram,
@@ -18,6 +17,7 @@ from mechdesign.solvers.exact_linear import (
     solve_exactly,
     whole_array,
 )
+from mechdesign.solvers.linear_systems import CommonFractions, FactoredSystem
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 20, 80])
