@@ -43,8 +43,8 @@ def timed(name, problem, method=None):
     start = time.perf_counter()
     solution = md.solve(problem, method)
     seconds = time.perf_counter() - start
-    value = solution.notes.get("exact_value", solution.status)
-    line(name, value, seconds, solution.notes.get("read_from", ""))
+    notes = solution.notes
+    line(name, notes.get("exact_value", solution.status), seconds, notes.get("read_from", ""))
 
 
 def all_rows(name, problem):

@@ -104,6 +104,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.auction import AuctionHorizon, AuctionSlot
     from mechdesign.families.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.families.deployed import DeployedFrequencies, DeployedHistogram
+    from mechdesign.families.incentives import DirectMechanism, Screening
     from mechdesign.families.joint import JointCollection, JointDistribution
     from mechdesign.families.location import LocationNoise
     from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews
@@ -147,6 +148,7 @@ __all__ = [
     "DataError",
     "DeployedFrequencies",
     "DeployedHistogram",
+    "DirectMechanism",
     "EstimationError",
     "EventCounts",
     "FrequencyOracle",
@@ -173,6 +175,7 @@ __all__ = [
     "ProvenBound",
     "RandomizedResponse",
     "RowError",
+    "Screening",
     "SealedError",
     "ShuffleAmplification",
     "ShuffleCounting",

@@ -6,6 +6,10 @@ small denominators; where these are not feasible, or their values differ, the ba
 rationals (:mod:`mechdesign.solvers.linear_systems`). What is returned as ``optimal`` is a pair of a feasible
 x and of feasible multipliers with the same value, so weak duality proves it without HiGHS.
 
+Numbers closer than a double can tell apart make HiGHS stop at a basis next to an optimal one. If that is
+exactly feasible, steps of the primal simplex in rationals lead to the optimum; if its multipliers are, steps
+of the dual one. Each step factors the basis again, which is affordable for the few that are needed.
+
 An infeasible program is proven to be one by Farkas' multipliers: they are the optimal multipliers of the
 program that minimises the sum by which rows are violated, which is always feasible, so the same way serves.
 """
@@ -13,6 +17,7 @@ program that minimises the sum by which rows are violated, which is always feasi
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -21,9 +26,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.solvers.exact_pivots import ExactBasis, ExactTableau, optimal_tableau
 from mechdesign.solvers.highs import silent_highs
-from mechdesign.solvers.linear_systems import CommonFractions
+from mechdesign.solvers.linear_systems import CommonFractions, FactoredSystem
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -53,10 +57,10 @@ def whole_array(values: Any) -> Whole:
     ('int64', 'object')
     """
     array = np.array(values, dtype=object)
-    return array.astype(np.int64) if largest_size(array) < SAFE else array
+    return array.astype(np.int64) if largest_integer(array) < SAFE else array
 
 
-def largest_size(array: Whole) -> int:
+def largest_integer(array: Whole) -> int:
     """Return the largest absolute value, as an int of Python; 0 of an empty array."""
     if not array.size:
         return 0
@@ -65,7 +69,7 @@ def largest_size(array: Whole) -> int:
 
 def products_fit(left: Whole, right: Whole, count: int = 1) -> bool:
     """Whether sums of this many products, and the factors themselves, are small enough for int64."""
-    sizes = (largest_size(left), largest_size(right), count)
+    sizes = (largest_integer(left), largest_integer(right), count)
     return prod(max(size, 1) for size in sizes) < SAFE
 
 
@@ -82,9 +86,9 @@ class IntegerRows:
     def of_entries(cls, rows: Places, columns: Places, values: Whole, shape: tuple[int, int]) -> IntegerRows:
         """Return the matrix of entries in any order, each place once at most."""
         order = np.lexsort((columns, rows))
-        kept = order[values[order] != 0]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=shape[0]))])
-        return cls(starts.astype(np.int64), columns[kept], values[kept], shape[1])
+        places = order[values[order] != 0]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows[places], minlength=shape[0]))])
+        return cls(starts.astype(np.int64), columns[places], values[places], shape[1])
 
     @property
     def height(self) -> int:
@@ -166,6 +170,226 @@ def _inner(vector: Whole, fractions: CommonFractions) -> Fraction:
     return Fraction(total, fractions.denominator)
 
 
+MOST_PIVOTS = 400
+"""Exact steps before the basis is given up."""
+
+
+@dataclass(frozen=True)
+class ExactBasis:
+    """A basis: which variables are in it, and which rows are tight; both have the same number.
+
+    Attributes
+    ----------
+    columns, tight : tuple of int
+        In increasing order.
+    """
+
+    columns: tuple[int, ...]
+    tight: tuple[int, ...]
+
+    def exchanged(self, entering: int, leaving: int, width: int) -> ExactBasis:
+        """Return the basis with another variable; from ``width`` on the numbers are those of slacks."""
+        columns, tight = set(self.columns), set(self.tight)
+        for variable, enters in ((entering, True), (leaving, False)):
+            if variable < width:
+                (columns.add if enters else columns.discard)(variable)
+            else:
+                (tight.discard if enters else tight.add)(variable - width)
+        return ExactBasis(tuple(sorted(columns)), tuple(sorted(tight)))
+
+
+class ExactTableau:
+    """What a basis says of a program, in fractions: variables, slacks, multipliers, reduced costs.
+
+    Parameters
+    ----------
+    program : IntegerProgram
+    basis : ExactBasis
+
+    Raises
+    ------
+    ZeroDivisionError
+        When the basis is singular.
+    """
+
+    def __init__(self, program: IntegerProgram, basis: ExactBasis) -> None:
+        self.program, self.basis = program, basis
+        self.width, self.height = program.rows.width, program.rows.height
+        place = {column: number for number, column in enumerate(basis.columns)}
+        matrix = []
+        for row in basis.tight:
+            entries = program.rows.row(row)
+            matrix.append({place[column]: value for column, value in entries.items() if column in place})
+        self._system = FactoredSystem(matrix)
+        limits = program.limits.tolist()
+        gains = program.objective.tolist()
+        inner = self._system.solved([int(limits[row]) for row in basis.tight])
+        outer = self._system.solved([int(gains[column]) for column in basis.columns], transposed=True)
+        self.point = placed_fractions(inner, basis.columns, self.width)
+        self.prices = placed_fractions(outer, basis.tight, self.height)
+        self.slacks = self._slacks(self.point, limits)
+        self.reduced = self._combined(self.prices, gains)
+
+    def _slacks(self, point: CommonFractions, limits: list[int]) -> list[Fraction]:
+        left = self.program.rows.times(whole_array(point.numerators)).tolist()
+        return [
+            Fraction(int(limit) * point.denominator - int(number), point.denominator)
+            for limit, number in zip(limits, left, strict=True)
+        ]
+
+    def _combined(self, weights: CommonFractions, less: list[int]) -> list[Fraction]:
+        """Return the rows' combination with these weights, minus numbers, by column."""
+        total = self.program.rows.transposed_times(whole_array(weights.numerators)).tolist()
+        return [
+            Fraction(int(number) - int(own) * weights.denominator, weights.denominator)
+            for number, own in zip(total, less, strict=True)
+        ]
+
+    def infeasible(self) -> Iterator[tuple[int, Fraction]]:
+        """Yield the variables of the basis that are below 0, and slacks of equations that are not 0."""
+        for column in self.basis.columns:
+            if not self.program.free[column] and self.point.numerators[column] < 0:
+                yield column, Fraction(self.point.numerators[column], self.point.denominator)
+        tight = set(self.basis.tight)
+        for row, slack in enumerate(self.slacks):
+            if row not in tight and (slack < 0 or (slack and self.program.equal[row])):
+                yield self.width + row, slack
+
+    def improving(self) -> Iterator[tuple[int, int]]:
+        """Yield the variables outside the basis that would raise the objective, and in which direction."""
+        inside = set(self.basis.columns)
+        for column, cost in enumerate(self.reduced):
+            if column not in inside and (cost < 0 or (cost and self.program.free[column])):
+                yield column, 1 if cost < 0 else -1
+        for row in self.basis.tight:
+            if not self.program.equal[row] and self.prices.numerators[row] < 0:
+                yield self.width + row, 1
+
+    def rates(self, entering: int, sign: int) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
+        """Return by how much the basic variables and slacks fall when a variable enters."""
+        place = {row: number for number, row in enumerate(self.basis.tight)}
+        right = [0] * len(place)
+        own = [0] * self.width
+        if entering < self.width:
+            own[entering] = 1
+            column = self.program.rows.times(whole_array(own)).tolist()
+            for row, number in place.items():
+                right[number] = int(column[row])
+        else:
+            column = [0] * self.height
+            right[place[entering - self.width]] = 1
+        fall = self._system.solved(right)
+        whole = placed_fractions(fall, self.basis.columns, self.width)
+        moved = self.program.rows.times(whole_array(whole.numerators)).tolist()
+        variables = {
+            column_place: sign * Fraction(whole.numerators[column_place], whole.denominator)
+            for column_place in self.basis.columns
+        }
+        slacks = {
+            row: sign * Fraction(int(column[row]) * whole.denominator - int(moved[row]), whole.denominator)
+            for row in range(self.height)
+            if row not in place
+        }
+        return variables, slacks
+
+    def tableau_row(self, leaving: int) -> tuple[dict[int, Fraction], dict[int, Fraction]]:
+        """Return by how much a basic variable falls for each variable, and tight slack, outside the basis."""
+        if leaving < self.width:
+            right = [int(column == leaving) for column in self.basis.columns]
+            weights = placed_fractions(
+                self._system.solved(right, transposed=True), self.basis.tight, self.height
+            )
+            own: dict[int, int] = {}
+            sign = 1
+        else:
+            own = self.program.rows.row(leaving - self.width)
+            right = [own.get(column, 0) for column in self.basis.columns]
+            weights = placed_fractions(
+                self._system.solved(right, transposed=True), self.basis.tight, self.height
+            )
+            sign = -1
+        entries = self._combined(weights, [own.get(column, 0) for column in range(self.width)])
+        inside = set(self.basis.columns)
+        variables = {
+            column: sign * entry for column, entry in enumerate(entries) if entry and column not in inside
+        }
+        slacks = {
+            row: sign * Fraction(weights.numerators[row], weights.denominator)
+            for row in self.basis.tight
+            if weights.numerators[row] and not self.program.equal[row]
+        }
+        return variables, slacks
+
+
+def placed_fractions(fractions: CommonFractions, places: tuple[int, ...], size: int) -> CommonFractions:
+    """Return the fractions at their places among zeros.
+
+    Examples
+    --------
+    >>> placed_fractions(CommonFractions([1, 2], 3), (0, 2), 4)
+    CommonFractions(numerators=[1, 0, 2, 0], denominator=3)
+    """
+    numerators = [0] * size
+    for place, number in zip(places, fractions.numerators, strict=True):
+        numerators[place] = number
+    return CommonFractions(numerators, fractions.denominator)
+
+
+def optimal_tableau(
+    program: IntegerProgram, basis: ExactBasis, steps: int = MOST_PIVOTS
+) -> ExactTableau | None:
+    """Return the tableau of an optimal basis, at most so many steps from another one; None without one."""
+    for _ in range(steps + 1):
+        try:
+            tableau = ExactTableau(program, basis)
+        except ArithmeticError:
+            return None
+        broken, better = list(tableau.infeasible()), next(tableau.improving(), None)
+        if not broken and better is None:
+            return tableau
+        if not broken and better is not None:
+            leaving = _leaving(tableau, *better)
+            entering: int | None = better[0]
+        elif better is None:
+            leaving = broken[0][0]
+            entering = _entering(tableau, *broken[0])
+        else:
+            return None
+        if leaving is None or entering is None:
+            return None
+        basis = basis.exchanged(entering, leaving, tableau.width)
+    return None
+
+
+def _leaving(tableau: ExactTableau, entering: int, sign: int) -> int | None:
+    """Return the basic variable that reaches its limit first."""
+    variables, slacks = tableau.rates(entering, sign)
+    steps = [
+        (Fraction(tableau.point.numerators[column], tableau.point.denominator) / rate, column)
+        for column, rate in variables.items()
+        if rate > 0 and not tableau.program.free[column]
+    ]
+    for row, rate in slacks.items():
+        if rate > 0 or (rate and tableau.program.equal[row]):
+            steps.append((tableau.slacks[row] / abs(rate), tableau.width + row))
+    return min(steps)[1] if steps else None
+
+
+def _entering(tableau: ExactTableau, leaving: int, value: Fraction) -> int | None:
+    """Return the variable that keeps the multipliers feasible when another one leaves."""
+    variables, slacks = tableau.tableau_row(leaving)
+    sign = 1 if value < 0 else -1
+    steps = []
+    for column, entry in variables.items():
+        if sign * entry < 0 or tableau.program.free[column]:
+            steps.append((abs(tableau.reduced[column] / entry), column))
+    for row, entry in slacks.items():
+        if sign * entry < 0:
+            price = Fraction(tableau.prices.numerators[row], tableau.prices.denominator)
+            steps.append((abs(price / entry), tableau.width + row))
+    return min(steps)[1] if steps else None
+
+
 @dataclass(frozen=True, eq=False)
 class ExactOptimum:
     """What is proven of a program.
@@ -216,9 +440,9 @@ def solve_exactly(program: IntegerProgram, start: ExactBasis | None = None) -> E
     ('optimal', [Fraction(5, 3), Fraction(0, 1)], Fraction(5, 3))
     """
     if start is not None and (tableau := optimal_tableau(program, start, steps=0)) is not None:
-        found = _proven(program, tableau, "the basis of the caller, solved in rationals")
-        if found is not None:
-            return found
+        optimum = _proven(program, tableau, "the basis of the caller, solved in rationals")
+        if optimum is not None:
+            return optimum
     for number, options in enumerate(TRIES):
         status, proposal = _proposed(program, options)
         if status == "infeasible":
@@ -250,10 +474,10 @@ def _proven_infeasible(program: IntegerProgram) -> ExactOptimum:
         program.equal,
         np.concatenate([program.free, np.zeros(extra, dtype=bool)]),
     )
-    found = solve_exactly(elastic)
-    if found.status != "optimal" or found.prices is None or elastic.bound(found.prices) >= 0:
+    optimum = solve_exactly(elastic)
+    if optimum.status != "optimal" or optimum.prices is None or elastic.bound(optimum.prices) >= 0:
         return ExactOptimum("failed")
-    return ExactOptimum("infeasible", prices=found.prices, how=found.how)
+    return ExactOptimum("infeasible", prices=optimum.prices, how=optimum.how)
 
 
 def _proposed(program: IntegerProgram, options: dict[str, Any]) -> tuple[str, _Proposal | None]:
@@ -290,7 +514,7 @@ def _model(module: Any, program: IntegerProgram) -> tuple[Any, Array]:
     rows = program.rows
     largest: Whole = np.ones(rows.height, dtype=rows.values.dtype)
     np.maximum.at(largest, rows.row_places, np.abs(rows.values))
-    scale = max(largest_size(program.objective), 1)
+    scale = max(largest_integer(program.objective), 1)
     limits = _quotients(program.limits, largest)
     model = module.HighsLp()
     model.num_row_, model.num_col_ = rows.height, rows.width
@@ -334,9 +558,9 @@ def nearby_fractions(numbers: Array, most: int) -> CommonFractions:
     CommonFractions(numerators=[2, 3, 0], denominator=6)
     """
     distinct, inverse = np.unique(np.round(numbers, 10), return_inverse=True)
-    found = [Fraction(number).limit_denominator(most) for number in distinct.tolist()]
-    common = int(np.lcm.reduce(np.array([item.denominator for item in found] or [1], dtype=object)))
-    whole = np.array([int(item * common) for item in found], dtype=object)
+    optimum = [Fraction(number).limit_denominator(most) for number in distinct.tolist()]
+    common = int(np.lcm.reduce(np.array([item.denominator for item in optimum] or [1], dtype=object)))
+    whole = np.array([int(item * common) for item in optimum], dtype=object)
     return CommonFractions(whole[inverse.reshape(-1)].tolist(), common)
 
 

@@ -243,10 +243,10 @@ def _reconstructed(digits: Sequence[int], modulus: int) -> CommonFractions | Non
             number -= modulus
         denominator = 1
         if abs(number) > limit:
-            found = _fraction(number % modulus, modulus, limit)
-            if found is None:
+            quotient = _fraction(number % modulus, modulus, limit)
+            if quotient is None:
                 return None
-            number, denominator = found
+            number, denominator = quotient
         common *= denominator
         if common > limit:
             return None

@@ -2,11 +2,20 @@
 
 Each returns the rule and what no rule can exceed, as a fraction; proofs are on the family's page. Nothing
 here is believed: the problem audits every deviation of what comes out.
+
+With shares f_1, ..., f_k of the values v_1 <= ... <= v_k, adjacent downward incentives and participation of
+the lowest type give  sum f_a T_a <= sum f_a phi_a W_a  for any quantities W, where
+
+    phi_a = v_a - (v_{a+1} - v_a) (1 - F_a) / f_a,   F_a = f_1 + ... + f_a,
+
+with equality where these bind. Incentives make W non-decreasing, so that phi may be replaced by its ironed
+form, the non-decreasing regression with weights f: it makes the right-hand side no smaller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +23,6 @@ import numpy as np
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule, exact_rule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism
 from mechdesign.families.incentives.environment import Environment, Whole, outer_product
-from mechdesign.families.incentives.one_dimension import IronedLine, ironed_line
 from mechdesign.families.incentives.program import LinearTypes, linear_types
 from mechdesign.solvers.exact_linear import (
     IntegerProgram,
@@ -27,7 +35,7 @@ Profitable = tuple[ExactRule, Fraction]
 """A rule, and the most that any rule can reach."""
 
 
-def chosen(environment: Environment, scores: Whole) -> tuple[Whole, Whole]:
+def best_outcomes(environment: Environment, scores: Whole) -> tuple[Whole, Whole]:
     """Return the first outcome of the largest score by profile: as lotteries, and by number."""
     shape = (*environment.counts, len(environment.outcomes))
     rows = scores.reshape(-1, shape[-1]).tolist()
@@ -45,7 +53,82 @@ def expectation(environment: Environment, table: Whole) -> Fraction:
 # One dimension
 
 
-def lines_of(environment: Environment) -> list[LinearTypes] | None:
+def virtual_values(values: Sequence[Fraction], shares: Sequence[Fraction]) -> list[Fraction]:
+    """Return the virtual value of each type; values are in increasing order.
+
+    Examples
+    --------
+    >>> virtual_values([Fraction(1), Fraction(2), Fraction(3)], [Fraction(1, 3)] * 3)
+    [Fraction(-1, 1), Fraction(1, 1), Fraction(3, 1)]
+    """
+    result, below = [], Fraction(0)
+    for place, (value, share) in enumerate(zip(values, shares, strict=True)):
+        below += share
+        step = values[place + 1] - value if place + 1 < len(values) else Fraction(0)
+        result.append(value - step * (1 - below) / share)
+    return result
+
+
+def ironed_values(values: Sequence[Fraction], weights: Sequence[Fraction]) -> list[Fraction]:
+    """Return the non-decreasing regression with these weights, by pooling neighbors that violate the order.
+
+    Examples
+    --------
+    >>> ironed_values([Fraction(1), Fraction(4), Fraction(2)], [Fraction(1)] * 3)
+    [Fraction(1, 1), Fraction(3, 1), Fraction(3, 1)]
+    """
+    blocks: list[tuple[Fraction, Fraction, int]] = []
+    for value, weight in zip(values, weights, strict=True):
+        blocks.append((value * weight, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] > blocks[-1][0] * blocks[-2][1]:
+            total, mass, size = blocks.pop()
+            before = blocks.pop()
+            blocks.append((before[0] + total, before[1] + mass, before[2] + size))
+    return [total / mass for total, mass, size in blocks for _ in range(size)]
+
+
+@dataclass(frozen=True)
+class IronedLine:
+    """Types of an agent in the order of their values, with virtual and ironed virtual values.
+
+    Attributes
+    ----------
+    order : tuple of int
+    virtual, ironed : tuple of Fraction
+        By type, as they are numbered in the problem.
+    """
+
+    order: tuple[int, ...]
+    virtual: tuple[Fraction, ...]
+    ironed: tuple[Fraction, ...]
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether ironing changes nothing."""
+        return self.virtual == self.ironed
+
+
+def ironed_line(values: Sequence[Fraction], shares: Sequence[Fraction]) -> IronedLine:
+    """Return virtual and ironed values of types in any order.
+
+    Examples
+    --------
+    >>> ironed_line([Fraction(2), Fraction(1)], [Fraction(1, 2)] * 2).virtual
+    (Fraction(2, 1), Fraction(0, 1))
+    """
+    order = sorted(range(len(values)), key=lambda place: values[place])
+    weights = [shares[place] for place in order]
+    virtual = virtual_values([values[place] for place in order], weights)
+    ironed = ironed_values(virtual, weights)
+    places = {place: number for number, place in enumerate(order)}
+    return IronedLine(
+        tuple(order),
+        tuple(virtual[places[place]] for place in range(len(values))),
+        tuple(ironed[places[place]] for place in range(len(values))),
+    )
+
+
+def upward_lines(environment: Environment) -> list[LinearTypes] | None:
     """Return the lines of all agents, upwards; None where one has none, or loses with a higher type."""
     lines = [linear_types(environment, agent) for agent in range(len(environment.agents))]
     upward = [line for line in lines if line is not None and min(line.weights) >= 0]
@@ -59,7 +142,7 @@ def ironed_lines(environment: Environment, lines: Sequence[LinearTypes]) -> list
     --------
     >>> from mechdesign.families.incentives.environments import environment_of
     >>> sale = environment_of("environment", {"name": "single-item", "types": [1, 2, 3]})
-    >>> ironed_lines(sale, lines_of(sale))[0].ironed
+    >>> ironed_lines(sale, upward_lines(sale))[0].ironed
     (Fraction(-1, 1), Fraction(1, 1), Fraction(3, 1))
     """
     return [
@@ -106,11 +189,11 @@ def threshold_rule(environment: Environment, lines: Sequence[LinearTypes], lotte
 def myerson_rule(problem: DirectMechanism) -> Profitable:
     """Return the rule that chooses the outcome of the largest ironed virtual surplus."""
     environment = problem.environment
-    lines = lines_of(environment)
+    lines = upward_lines(environment)
     assert lines is not None
     ironed = [line.ironed for line in ironed_lines(environment, lines)]
     surplus = virtual_surplus(environment, lines, ironed)
-    lotteries, _ = chosen(environment, surplus)
+    lotteries, _ = best_outcomes(environment, surplus)
     bound = expectation(environment, surplus.max(axis=-1))
     return threshold_rule(environment, lines, lotteries), bound
 
@@ -121,14 +204,14 @@ def posted_price_rule(problem: DirectMechanism) -> Profitable:
     line = linear_types(environment, 0)
     assert line is not None
     sold = line.weights.index(max(line.weights))
-    rest = 1 - sold
+    idle = 1 - sold
     best: tuple[Fraction, int] | None = None
     shares = environment.marginals[0].tolist()
     for start in range(len(line.order) + 1):
         buyers = line.order[start:]
         part = sum((shares[own] for own in buyers), Fraction(0))
         price = line.numbers[buyers[0]] if buyers else Fraction(0)
-        profit = part * (price - environment.cost[sold]) - (1 - part) * environment.cost[rest]
+        profit = part * (price - environment.cost[sold]) - (1 - part) * environment.cost[idle]
         if best is None or profit > best[0]:
             best = (profit, start)
     assert best is not None
@@ -153,7 +236,7 @@ def pivot_rule(problem: DirectMechanism) -> Profitable:
     """
     environment = problem.environment
     surplus = environment.surplus()
-    lotteries, places = chosen(environment, surplus)
+    lotteries, places = best_outcomes(environment, surplus)
     payments = np.zeros((*environment.counts, len(environment.agents)), dtype=object)
     for agent in range(len(environment.agents)):
         others = surplus - environment.by_profile(agent)
@@ -179,7 +262,7 @@ def expected_externality_rule(problem: DirectMechanism) -> Profitable:
     """Return the efficient outcome; each pays a share of the cost and its expected externality, balanced."""
     environment = problem.environment
     count = len(environment.agents)
-    lotteries, places = chosen(environment, environment.surplus())
+    lotteries, places = best_outcomes(environment, environment.surplus())
     cost = np.array(environment.cost, dtype=object)
     externalities = []
     for agent in range(count):
@@ -216,10 +299,10 @@ def side_bets(environment: Environment, agent: int) -> list[list[Fraction]] | tu
     beliefs = [[share / sum(row) for share in row] for row in rows.tolist()]
     bets = []
     for own in range(len(beliefs)):
-        result = _bet(beliefs, own)
-        if result is None:
+        bet = _bet(beliefs, own)
+        if bet is None:
             return own, cone_weights(beliefs, own)
-        bets.append(result)
+        bets.append(bet)
     return bets
 
 
@@ -243,10 +326,10 @@ def _bet(beliefs: list[list[Fraction]], own: int) -> list[Fraction] | None:
         np.array([kind == own for kind in order]),
         np.zeros(2 * size, dtype=bool),
     )
-    result = solve_exactly(program)
-    if result.point is None:
+    bet = solve_exactly(program)
+    if bet.point is None:
         return None
-    values = result.point.fractions()
+    values = bet.point.fractions()
     return [plus - minus for plus, minus in zip(values[:size], values[size:], strict=True)]
 
 
@@ -276,10 +359,10 @@ def cone_weights(beliefs: list[list[Fraction]], own: int) -> list[Fraction]:
         np.ones(size, dtype=bool),
         np.zeros(len(others), dtype=bool),
     )
-    result = solve_exactly(program)
-    if result.point is None:
+    bet = solve_exactly(program)
+    if bet.point is None:
         return []
-    weights = result.point.fractions()
+    weights = bet.point.fractions()
     weights.insert(own, Fraction(0))
     return weights
 
@@ -297,7 +380,7 @@ def full_surplus_rule(problem: DirectMechanism) -> Profitable | None:
     None where a type's beliefs are a combination of others'.
     """
     environment = problem.environment
-    lotteries, places = chosen(environment, environment.surplus())
+    lotteries, places = best_outcomes(environment, environment.surplus())
     payments = np.zeros((*environment.counts, len(environment.agents)), dtype=object)
     for agent, count in enumerate(environment.counts):
         worth = np.take_along_axis(environment.by_profile(agent), places[..., None], axis=-1)[..., 0]
@@ -363,8 +446,10 @@ def median_rule(problem: DirectMechanism) -> Profitable | None:
     count = len(environment.agents)
     lotteries = np.zeros((*environment.counts, len(environment.outcomes)), dtype=object) + Fraction(0)
     for profile in np.ndindex(*environment.counts):
-        order = sorted((peaks[agent][own] for agent, own in enumerate(profile)), key=lambda o: places[o])
-        lotteries[(*profile, order[(count - 1) // 2])] = Fraction(1)
+        reported_peaks = sorted(
+            (peaks[agent][own] for agent, own in enumerate(profile)), key=lambda o: places[o]
+        )
+        lotteries[(*profile, reported_peaks[(count - 1) // 2])] = Fraction(1)
     payments = np.zeros((*environment.counts, count), dtype=object) + Fraction(0)
     bound = expectation(environment, environment.surplus().max(axis=-1))
     return exact_rule(lotteries, payments), bound

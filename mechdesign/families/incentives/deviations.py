@@ -28,7 +28,7 @@ from mechdesign.families.incentives.environment import (
     profile_text,
     written,
 )
-from mechdesign.solvers.exact_linear import SAFE, largest_size, products_fit, whole_array
+from mechdesign.solvers.exact_linear import SAFE, largest_integer, products_fit, whole_array
 
 Incentives = Literal["dominant", "bayesian"]
 Participation = Literal["ex-post", "interim", "none"]
@@ -203,7 +203,7 @@ class ExactAudit:
             gross = _inner(worth, chances)
         gross = exact_product(gross, whole_array(rule.per))
         charge = exact_product(paid, whole_array(environment.scale * rule.out_of))
-        if largest_size(gross) + largest_size(charge) >= SAFE:
+        if largest_integer(gross) + largest_integer(charge) >= SAFE:
             gross, charge = gross.astype(object), charge.astype(object)
         return np.asarray(gross - charge[None])
 
@@ -290,7 +290,7 @@ class ExactAudit:
         environment = self.environment
         size = environment.counts[agent]
         truth = self.utilities(agent)[np.arange(size), np.arange(size)]
-        slacks = []
+        least_gains = []
         for own, outside in enumerate(environment.outside[agent]):
             if kind == "interim":
                 weights = self.beliefs(agent)[own]
@@ -299,8 +299,8 @@ class ExactAudit:
             else:
                 low = int(truth[own].argmin())
                 least, place = Fraction(int(truth[own][low]), self._unit), (own, low)
-            slacks.append((least - outside, place))
-        slack, place = min(slacks)
+            least_gains.append((least - outside, place))
+        slack, place = min(least_gains)
         witness = {"agent": environment.agents[agent], "type": environment.types[agent][place[0]]}
         if len(place) > 1 and len(environment.agents) > 1:
             witness["others"] = profile_text(environment, self._profile(agent, place), without=agent)
@@ -314,7 +314,7 @@ class ExactAudit:
         spent = exact_product(_row_sums(costs, rule.lotteries), whole_array(rule.per))
         paid = rule.payments.sum(axis=-1) if rule.payments.dtype != object else _summed(rule.payments)
         taken = exact_product(paid, whole_array(environment.scale * rule.out_of))
-        if largest_size(taken) + largest_size(spent) >= SAFE:
+        if largest_integer(taken) + largest_integer(spent) >= SAFE:
             taken, spent = taken.astype(object), spent.astype(object)
         return np.asarray(taken - spent)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from mechdesign.families.incentives.deviations import (
     certificates_of,
     exact_rule,
 )
+from mechdesign.families.incentives.direct_rule import DirectRule
 from mechdesign.families.incentives.environment import Environment, Whole, amount, amounts_of, nested_list
 from mechdesign.families.incentives.environments import NAMED, environment_of
-
-if TYPE_CHECKING:
-    from mechdesign.families.incentives.direct_rule import DirectRule
 
 Goal = Literal["revenue", "welfare", "weights"]
 Outcomes = Literal["lotteries", "deterministic"]
@@ -87,7 +85,7 @@ def _limit(problem: DirectMechanism, name: str, value: Any) -> Fraction:
 
 
 @frozen_problem()
-class DirectMechanism(Problem["DirectRule"]):
+class DirectMechanism(Problem[DirectRule]):
     """Maximise revenue, welfare or own weights over all direct mechanisms that keep the stated requirements.
 
     Agents have types that only they know; the mechanism asks for them and chooses a lottery over outcomes and
@@ -281,8 +279,6 @@ class DirectMechanism(Problem["DirectRule"]):
         return ", ".join(words)
 
     def mechanism(self, solution: Solution[Any]) -> DirectRule:
-        from mechdesign.families.incentives.direct_rule import DirectRule
-
         return DirectRule.of(self.environment, self.demands, self.rule_of(solution.variables))
 
 

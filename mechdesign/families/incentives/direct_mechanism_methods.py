@@ -10,19 +10,18 @@ from mechdesign.families.incentives.closed_forms import (
     Profitable,
     expected_externality_rule,
     full_surplus_rule,
-    lines_of,
     median_rule,
     myerson_rule,
     peaks_of,
     pivot_rule,
     posted_price_rule,
     side_bets,
+    upward_lines,
     violated,
 )
-from mechdesign.families.incentives.deterministic import deterministic_optimum
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
-from mechdesign.families.incentives.exact_optimum import exact_optimum, needed_lies
-from mechdesign.families.incentives.interim import interim_optimum, why_not_symmetric
+from mechdesign.families.incentives.exact_optimum import deterministic_optimum, exact_optimum, needed_lies
+from mechdesign.families.incentives.interim import interim_optimum, why_not_equal
 from mechdesign.families.incentives.program import adjacent_lies
 
 SURPLUS = "no rule has more than the largest surplus"
@@ -71,10 +70,10 @@ def closed_form(
     """Return the method of a formula: optimal if its rule satisfies all requirements and meets the bound."""
 
     def run(problem: DirectMechanism) -> Outcome:
-        result = rule_of(problem)
-        if result is None:
+        proposal = rule_of(problem)
+        if proposal is None:
             return Outcome("failed", message="the formula does not apply")
-        rule, bound = result
+        rule, bound = proposal
         missed = violated(problem, rule)
         if missed:
             return Outcome(
@@ -119,7 +118,7 @@ def why_not_one_dimension(problem: DirectMechanism) -> str | None:
     if any(len(set(row)) > 1 for row in environment.outside):
         return "outside values depend on the type"
     return why_not_formula(problem) or (
-        None if lines_of(environment) else "types are not numbers that values grow with"
+        None if upward_lines(environment) else "types are not numbers that values grow with"
     )
 
 
@@ -131,7 +130,7 @@ def why_not_posted(problem: DirectMechanism) -> str | None:
     reason = why_not_one_dimension(problem)
     if reason is not None:
         return reason
-    lines = lines_of(environment)
+    lines = upward_lines(environment)
     is_sale = lines is not None and sorted(lines[0].weights) == [0, 1] and not any(lines[0].base)
     return None if is_sale and not any(environment.outside[0]) else "it is for one agent and one good"
 
@@ -216,7 +215,7 @@ METHODS = (
     Method("median", DirectMechanism, "analytic", "the median of the peaks, without payments",
            closed_form(median_rule, SURPLUS), why_not_median),
     Method("interim", DirectMechanism, "numeric", "chances of winning by type, with Border's rows, exact",
-           interim_program, why_not_symmetric),
+           interim_program, why_not_equal),
     Method("lazy", DirectMechanism, "numeric",
            "the exact program from adjacent deviations on, others added as they pay",
            lazy_program, why_not_lotteries),

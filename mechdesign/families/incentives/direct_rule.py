@@ -1,24 +1,36 @@
-"""The mechanism ``direct-mechanism``: types in, an outcome and payments out, every deviation audited."""
+"""The mechanisms ``direct-mechanism`` (types in, an outcome and payments out) and ``screening-menu``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
+from math import gcd, lcm
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.collecting import SEED, Column, Operation, Option, Settings, located, require_columns
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import (
+    COLUMN,
+    SEED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+    data_column,
+    located,
+    require_columns,
+)
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, RowError, suggestion
 from mechdesign.core.tables import Block, Coded, Source, Values
 from mechdesign.core.text import listed
 from mechdesign.core.validation import integer
 from mechdesign.exact.draws import below
-from mechdesign.exact.numbers import text_of
+from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.exact.randomness import TOTAL, Rng
 from mechdesign.families.incentives.deviations import (
     Demands,
@@ -26,18 +38,23 @@ from mechdesign.families.incentives.deviations import (
     ExactRule,
     certificates_of,
     common_integers,
+    exact_product,
     fraction_array,
 )
 from mechdesign.families.incentives.environment import (
     Environment,
     Whole,
     amounts_of,
+    decimal_name,
     environment_of_tables,
     nested_list,
+    read_only,
     shown_name,
+    written,
 )
-from mechdesign.families.incentives.implementation import repaired
-from mechdesign.show.figure import Bars, Figure, Panel
+from mechdesign.families.incentives.implementation import rounded_rule
+from mechdesign.show.figure import Bars, Figure, Line, Panel
+from mechdesign.solvers.exact_linear import whole_array
 
 Codes = NDArray[np.int64]
 
@@ -58,7 +75,8 @@ class DirectRule(Mechanism):
     ----------
     environment : Environment
     demands : Demands
-    out_of : int
+    out_of : list of int
+        For each profile, what its weights are out of: the common denominator of its lottery.
     weights : array of int, shape (profiles, outcomes)
     payments : array of Fraction, shape (profiles, agents)
         By profile, the type of the last agent changing fastest.
@@ -87,7 +105,9 @@ class DirectRule(Mechanism):
     def __init__(self, environment: Any, demands: Any, out_of: Any, weights: Any, payments: Any) -> None:
         self.environment = _environment(environment)
         self.demands = demands if isinstance(demands, Demands) else Demands(**demands)
-        self.out_of = integer("out_of", out_of, 1, TOTAL)
+        if not isinstance(out_of, (list, tuple)) or len(out_of) != self.environment.profiles:
+            raise CertificateError("out_of", f"is not a list of {self.environment.profiles} numbers")
+        self.out_of = tuple(integer("out_of", number, 1, TOTAL) for number in out_of)
         self.weights = self._weight_table(weights)
         self.payments = self._payment_table(payments)
         for certificate in self._judged:
@@ -96,41 +116,42 @@ class DirectRule(Mechanism):
 
     @classmethod
     def of(cls, environment: Environment, demands: Demands, rule: ExactRule) -> DirectRule:
-        """Return the mechanism of a rule; lotteries with too large a denominator are rounded to 2**62.
+        """Return the mechanism of a rule; where a lottery has too large a denominator, all are rounded.
 
-        Then payments are computed again, so that incentives hold exactly for the rounded lotteries.
+        They are then out of 2**62, and payments are computed again, so that incentives hold exactly for them.
 
         Raises
         ------
         CertificateError
             Where they would have to be rounded and other requirements do not leave room for it.
         """
-        if rule.out_of > TOTAL:
-            other = repaired(environment, demands, rule, TOTAL)
+        rows, out_of = reduced_lotteries(rule)
+        if max(out_of) > TOTAL:
+            other = rounded_rule(environment, demands, rule, TOTAL)
             if other is None:
-                what = f"the lotteries have a common denominator of {rule.out_of.bit_length()} bits"
+                what = f"a lottery has a common denominator of {max(out_of).bit_length()} bits"
                 raise CertificateError("direct mechanism", what, "omit the budget, or round the data")
             rule = other
-        weights = rule.lotteries.reshape(environment.profiles, -1)
+            rows, out_of = reduced_lotteries(rule)
         payments = rule.payment_fractions().reshape(environment.profiles, -1)
-        return cls(environment, demands, rule.out_of, weights.tolist(), payments.tolist())
+        return cls(environment, demands, out_of, rows, payments.tolist())
 
     def _weight_table(self, weights: Any) -> Codes:
         shape = (self.environment.profiles, len(self.environment.outcomes))
         rows = [
-            [integer(f"weights[{place}]", entry, 0, self.out_of) for entry in row]
+            [integer(f"weights[{place}]", entry, 0, TOTAL) for entry in row]
             for place, row in enumerate(weights)
         ]
         if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
             raise CertificateError("weights", f"are not {shape[0]} rows of {shape[1]}")
-        return np.array(rows, dtype=np.int64)
+        return frozen(np.array(rows, dtype=np.int64))
 
     def _payment_table(self, payments: Any) -> Whole:
         agents = len(self.environment.agents)
         rows = [amounts_of(f"payments[{place}]", row, agents) for place, row in enumerate(payments)]
         if len(rows) != self.environment.profiles:
             raise CertificateError("payments", f"are not {self.environment.profiles} rows")
-        return np.array(rows, dtype=object).reshape(self.environment.profiles, agents)
+        return read_only(np.array(rows, dtype=object).reshape(self.environment.profiles, agents))
 
     def _part(self, name: str) -> Any:
         if name == "environment":
@@ -144,7 +165,11 @@ class DirectRule(Mechanism):
         """The numbers that it runs on."""
         counts = self.environment.counts
         payments, per = common_integers(self.payments)
-        return ExactRule(self.weights.reshape(*counts, -1), self.out_of, payments.reshape(*counts, -1), per)
+        paid = read_only(payments.reshape(*counts, -1))
+        common = lcm(*self.out_of)
+        factors = whole_array([common // number for number in self.out_of])
+        lotteries = exact_product(self.weights, factors[:, None])
+        return ExactRule(read_only(lotteries.reshape(*counts, -1)), common, paid, per)
 
     @cached_property
     def _judged(self) -> tuple[Certificate, ...]:
@@ -155,7 +180,7 @@ class DirectRule(Mechanism):
 
     def lotteries(self) -> Whole:
         """Return the probabilities of the outcomes by profile, as fractions."""
-        return fraction_array(self.weights, self.out_of)
+        return fraction_array(self.rule.lotteries, self.rule.out_of).reshape(self.weights.shape)
 
     def profile(self, types: Sequence[Any]) -> int:
         """Return the number of a profile of types, by their names."""
@@ -189,7 +214,11 @@ class DirectRule(Mechanism):
 
     def _drawn(self, profiles: Codes, rng: Rng) -> Codes:
         """Return an outcome for each profile."""
-        draws = below(self.out_of, len(profiles), self.source(rng))
+        source, totals = self.source(rng), np.array(self.out_of, dtype=np.int64)[profiles]
+        draws = np.zeros(len(profiles), dtype=np.int64)
+        for total in np.unique(totals).tolist():
+            places = np.flatnonzero(totals == total)
+            draws[places] = below(total, len(places), source)
         ends = np.cumsum(self.weights, axis=1)
         return np.asarray((draws[:, None] >= ends[profiles]).sum(axis=1), dtype=np.int64)
 
@@ -243,7 +272,7 @@ class DirectRule(Mechanism):
     def figures(self) -> list[Figure]:
         """Return the lotteries of the first profiles."""
         count = min(MOST_DRAWN, self.environment.profiles)
-        chances = self.weights[:count] / self.out_of
+        chances = self.weights[:count] / np.array(self.out_of[:count])[:, None]
         names = []
         for number in range(count):
             place = np.unravel_index(number, self.environment.counts)
@@ -262,6 +291,22 @@ class DirectRule(Mechanism):
             f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
         )
         return text if demands.participation == "none" else f"{text}, {demands.participation} participation"
+
+
+def reduced_lotteries(rule: ExactRule) -> tuple[list[list[int]], list[int]]:
+    """Return the weights of each lottery, out of its own least common denominator, and these.
+
+    Examples
+    --------
+    >>> reduced_lotteries(ExactRule(np.array([[2, 4], [6, 0]]), 6, np.array([[0], [0]]), 1))
+    ([[1, 2], [1, 0]], [3, 1])
+    """
+    rows, out_of = [], []
+    for row in rule.lotteries.reshape(-1, rule.lotteries.shape[-1]).tolist():
+        common = gcd(rule.out_of, *row)
+        rows.append([int(number) // common for number in row])
+        out_of.append(rule.out_of // common)
+    return rows, out_of
 
 
 def _environment(value: Any) -> Environment:
@@ -296,7 +341,7 @@ def _rounds(mechanism: DirectRule, sources: Sequence[Source], settings: Settings
     generator = mechanism.seeded(settings["seed"])
     names = np.array(mechanism.environment.outcomes, dtype=object)
     exact = bool(settings["exact"])
-    shown = np.array(
+    amounts = np.array(
         [[str(paid) if exact else float(paid) for paid in row] for row in mechanism.payments.tolist()],
         dtype=object if exact else np.float64,
     )
@@ -305,6 +350,185 @@ def _rounds(mechanism: DirectRule, sources: Sequence[Source], settings: Settings
         outcomes = mechanism._drawn(profiles, generator)
         settings.count("round(s)", len(profiles))
         columns: Mapping[str, Any] = {
-            f"{PAYS}_{agent}": shown[profiles, place] for place, agent in enumerate(agents)
+            f"{PAYS}_{agent}": amounts[profiles, place] for place, agent in enumerate(agents)
         }
         yield {OUTCOME: names[outcomes], **columns}
+
+
+# Menus
+
+REFUSES = -1
+"""The item of a buyer who takes none."""
+
+
+class ScreeningMenu(Mechanism):
+    """A menu of quantities, or lotteries over them, each at its price; a buyer takes the item it likes best.
+
+    Parameters
+    ----------
+    types, prior : (k,) lists of numbers
+        What it was designed for.
+    quantities : (q,) list of numbers
+    out_of : int
+        The lotteries are integers out of it.
+    weights : (k, q) list of int
+        The lottery meant for each type.
+    payments : (k,) list of numbers
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> menu = md.solve(md.Screening(types=[1, 2])).mechanism()
+    >>> menu.items
+    (((0, 1), Fraction(4, 1)),)
+    >>> menu.choose([1.0, 2.0, 7.5]).tolist()
+    [-1, 0, 0]
+    """
+
+    type: ClassVar[str] = "screening-menu"
+    fields: ClassVar[tuple[str, ...]] = ("types", "prior", "quantities", "out_of", "weights", "payments")
+
+    def __init__(
+        self, types: Any, prior: Any, quantities: Any, out_of: Any, weights: Any, payments: Any
+    ) -> None:
+        self.types = amounts_of("types", list(types))
+        self.prior = amounts_of("prior", list(prior), len(self.types))
+        self.quantities = amounts_of("quantities", list(quantities))
+        self.out_of = integer("out_of", out_of, 1, TOTAL)
+        rows = [[integer("weights", entry, 0, self.out_of) for entry in row] for row in weights]
+        self.weights: Codes = frozen(np.array(rows, dtype=np.int64))
+        if self.weights.shape != (len(self.types), len(self.quantities)):
+            raise CertificateError("weights", f"are not {len(self.types)} rows of {len(self.quantities)}")
+        self.payments = amounts_of("payments", list(payments), len(self.types))
+        for certificate in self._judged:
+            if not certificate.holds:
+                raise CertificateError("screening menu", certificate)
+
+    @classmethod
+    def of(
+        cls, types: Any, prior: Any, quantities: Any, environment: Environment, rule: ExactRule
+    ) -> ScreeningMenu:
+        """Return the menu of a rule; lotteries with too large a denominator are rounded and priced again."""
+        if rule.out_of > TOTAL:
+            other = rounded_rule(environment, Demands(), rule, TOTAL)
+            assert other is not None  # one buyer and no budget: rounding monotone quantities keeps the order
+            rule = other
+        payments = rule.payment_fractions().reshape(-1).tolist()
+        return cls(types, prior, quantities, rule.out_of, rule.lotteries.tolist(), payments)
+
+    def _part(self, name: str) -> Any:
+        part = getattr(self, name)
+        return [written(value) for value in part] if isinstance(part, tuple) else part
+
+    @cached_property
+    def _judged(self) -> tuple[Certificate, ...]:
+        environment = environment_of_tables(
+            types=[[decimal_name(value) for value in self.types]],
+            outcomes=[decimal_name(quantity) for quantity in self.quantities],
+            values=[[[value * quantity for quantity in self.quantities] for value in self.types]],
+            prior=[list(self.prior)],
+            agents=["buyer"],
+        )
+        paid, per = common_integers(np.array([[payment] for payment in self.payments], dtype=object))
+        rule = ExactRule(self.weights, self.out_of, paid, per)
+        return certificates_of(ExactAudit(environment, rule), Demands())
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        return self._judged
+
+    @cached_property
+    def items(self) -> tuple[tuple[tuple[int, ...], Fraction], ...]:
+        """The different items that are sold: the weights of the quantities, and the price."""
+        rows = zip(map(tuple, self.weights.tolist()), self.payments, strict=True)
+        return tuple(dict.fromkeys(row for row in rows if self.expected(row[0]) > 0 or row[1] != 0))
+
+    def expected(self, weights: Sequence[int]) -> Fraction:
+        """Return the expected quantity of an item."""
+        pairs = zip(weights, self.quantities, strict=True)
+        return sum((weight * quantity for weight, quantity in pairs), Fraction(0)) / self.out_of
+
+    @cached_property
+    def _offers(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        return tuple((self.expected(weights), price) for weights, price in self.items)
+
+    def choose(self, types: Any) -> Codes:
+        """Return the item that each type takes, compared exactly: the dearest of those it likes best.
+
+        -1 stands for no item.
+        """
+        values = as_floats(types, 1, "types")
+        named = {float(value): value for value in self.types}  # 1/3 is meant by the double next to it
+        known = {value: self._best(named.get(value, Fraction(value))) for value in set(values.tolist())}
+        return np.array([known[value] for value in values.tolist()], dtype=np.int64)
+
+    def _best(self, value: Fraction) -> int:
+        best, place = (Fraction(0), Fraction(0)), REFUSES
+        for number, (quantity, price) in enumerate(self._offers):
+            gain = (value * quantity - price, price)
+            if gain > best:
+                best, place = gain, number
+        return place
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                "choose",
+                "the item for each type, its quantity and its price",
+                (Column("type", "a buyer's value of a unit, >= 0", any_name=True),),
+                (
+                    Column("item", "the number of the item, from 0; -1: none"),
+                    Column("quantity", "the quantity that it gets, drawn where the item is a lottery"),
+                    Column("payment", "what it pays"),
+                ),
+                partial(_chosen, self),
+                (COLUMN, SEED),
+                in_order=True,
+            ),
+        )
+
+    def explained(self) -> tuple[str, ...]:
+        sentences = [
+            f"Item {number} is {'a lottery with ' if sum(weight > 0 for weight in weights) > 1 else ''}"
+            f"quantity {decimal_name(self.expected(weights))} for {decimal_name(price)}."
+            for number, (weights, price) in enumerate(self.items[:8])
+        ]
+        return *super().explained(), *sentences
+
+    def figures(self) -> list[Figure]:
+        """Return quantity and payment by type."""
+        x = [float(value) for value in self.types]
+        lines = [
+            Line(
+                x=x,
+                y=[float(self.expected(row)) for row in self.weights.tolist()],
+                label="quantity",
+                dots=True,
+            ),
+            Line(x=x, y=[float(payment) for payment in self.payments], label="payment", dots=True),
+        ]
+        return [Figure("The menu by type", [Panel("type", "quantity, payment", lines)])]
+
+    def _figures(self) -> str:
+        return f"{len(self.items)} items for {len(self.types)} types"
+
+
+def _chosen(menu: ScreeningMenu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    (source,) = sources
+    column = data_column(source, settings, menu)
+    generator = menu.seeded(settings["seed"])
+    rows = [*(list(weights) for weights, _ in menu.items), [0] * len(menu.quantities)]
+    ends = np.cumsum(np.array(rows, dtype=np.int64), axis=1)
+    quantities = np.array([*(float(quantity) for quantity in menu.quantities), 0.0])
+    prices = np.array([*(float(price) for _, price in menu.items), 0.0])
+    for block in source.blocks([column]):
+        with located(source, column):
+            types = as_floats(block[column], 1, "types")
+            wrong = ~((types >= 0.0) & np.isfinite(types))
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise RowError("types", row, f"{types[row]:g} is not a finite value >= 0", "correct it")
+            items = menu.choose(types)
+        draws = below(menu.out_of, len(items), menu.source(generator))
+        places = (draws[:, None] >= ends[items]).sum(axis=1)
+        settings.count("buyer(s) without an item", int((items < 0).sum()))
+        yield {column: block[column], "item": items, "quantity": quantities[places], "payment": prices[items]}

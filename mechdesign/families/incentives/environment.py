@@ -204,7 +204,9 @@ class Environment:
     def marginals(self) -> tuple[Whole, ...]:
         """The probability of each type of each agent."""
         axes = range(len(self.agents))
-        return tuple(self.prior.sum(axis=tuple(one for one in axes if one != agent)) for agent in axes)
+        return tuple(
+            read_only(self.prior.sum(axis=tuple(one for one in axes if one != agent))) for agent in axes
+        )
 
     @cached_property
     def scale(self) -> int:
@@ -269,6 +271,13 @@ class Environment:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.counts))
         return f"Environment({len(self.agents)} agents, {shape} types, {len(self.outcomes)} outcomes)"
+
+
+def read_only(table: Whole) -> Whole:
+    """Return an array of its own memory that nobody writes to."""
+    result = np.array(table)
+    result.setflags(write=False)
+    return result
 
 
 def nested_list(table: Whole) -> Any:
@@ -404,7 +413,7 @@ def _value_table(
     entries = _flat(field, table, shape)
     result = np.empty(len(entries), dtype=object)
     result[:] = [amount(field, entry) for entry in entries]
-    return result.reshape(shape)
+    return read_only(result.reshape(shape))
 
 
 def _depth(table: Any) -> int:
@@ -448,7 +457,7 @@ def _prior(
             if share == 0:
                 what = f"type '{name}' of {people[agent]} has probability 0"
                 raise ParameterError("prior", what, "leave the type out")
-    return table
+    return read_only(table)
 
 
 def _require_distribution(field: str, table: Whole) -> None:

@@ -1,4 +1,9 @@
-"""The exact optimum of a direct mechanism: a linear program in whole numbers, deviations added as needed."""
+"""The exact optimum of a direct mechanism: a linear program in whole numbers, deviations added as needed.
+
+Without lotteries: branch and bound in which every node is such a program. An integer program in double
+precision proposes a rule first. The tree is cut where the exact bound of a node is not above the exact value
+of the best rule, so that what is called optimal is proven without a tolerance.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ import numpy as np
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted, short_text
+from mechdesign.core.values import changed
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment
@@ -23,6 +29,7 @@ from mechdesign.families.incentives.program import (
     linear_types,
 )
 from mechdesign.solvers.exact_linear import ExactOptimum, IntegerProgram, solve_exactly
+from mechdesign.solvers.integer import MixedProgram, solve_mixed
 from mechdesign.solvers.linear_systems import CommonFractions
 
 MOST_ROUNDS = 60
@@ -30,9 +37,6 @@ MOST_ROUNDS = 60
 
 FEW_ENTRIES = 400_000
 """With at most this many entries in all rows of deviations, all are in the program from the start."""
-
-MOST_NAMED = 12
-"""Multipliers that a note lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +112,20 @@ def exact_optimum(
     used, every = list(lies), all_lies(problem.environment)
     for rounds in range(1, MOST_ROUNDS + 1):
         program = DirectProgram(problem, used, fixed)
-        result = solve_exactly(program.program)
-        if result.status == "infeasible" and result.prices is not None:
-            return _infeasible(problem, program, result)
-        if result.status in ("unbounded", "failed") and len(used) < len(every):
+        optimum = solve_exactly(program.program)
+        if optimum.status == "infeasible" and optimum.prices is not None:
+            return _infeasible(problem, program, optimum)
+        if optimum.status in ("unbounded", "failed") and len(used) < len(every):
             used = every
             continue
-        if result.status == "unbounded":
+        if optimum.status == "unbounded":
             return Outcome("unbounded", message="payments can grow without end; limit them with payment_high")
-        if result.point is None or result.prices is None:
+        if optimum.point is None or optimum.prices is None:
             return Outcome("failed", message="HiGHS proposes no basis that is exactly optimal")
-        rule = program.rule(result.point)
+        rule = program.rule(optimum.point)
         more = profitable_lies(problem, rule, used)
         if not more:
-            return _optimal(problem, program, result, rule, rounds)
+            return _optimal(problem, program, optimum, rule, rounds)
         used = every if rounds == MOST_ROUNDS - 1 else [*used, *more]
     return Outcome("failed", message="deviations were added without end")
 
@@ -140,15 +144,15 @@ def profitable_lies(problem: DirectMechanism, rule: ExactRule, used: Sequence[Li
 
 
 def _optimal(
-    problem: DirectMechanism, program: DirectProgram, result: ExactOptimum, rule: ExactRule, rounds: int
+    problem: DirectMechanism, program: DirectProgram, optimum: ExactOptimum, rule: ExactRule, rounds: int
 ) -> Outcome:
-    assert result.prices is not None
-    value = program.program.bound(result.prices) / program.scale
-    prices = DirectPrices(tuple(program.named_prices(result.prices)), program.program, result.prices)
+    assert optimum.prices is not None
+    value = program.program.bound(optimum.prices) / program.scale
+    prices = DirectPrices(tuple(program.named_prices(optimum.prices)), program.program, optimum.prices)
     notes: dict[str, Any] = {
         "exact_value": str(value),
         "deviations_in_program": len(program.lies),
-        "read_from": result.how,
+        "read_from": optimum.how,
     }
     worst = prices.worst_lies()
     if worst:
@@ -169,16 +173,16 @@ def _optimal(
     )
 
 
-def _infeasible(problem: DirectMechanism, program: DirectProgram, result: ExactOptimum) -> Outcome:
+def _infeasible(problem: DirectMechanism, program: DirectProgram, optimum: ExactOptimum) -> Outcome:
     """Return the answer for requirements in conflict, with the multipliers that prove it."""
-    assert result.prices is not None
+    assert optimum.prices is not None
     named = [
         (kind, name, price * program.scale, rows)
-        for kind, name, price, rows in program.named_prices(result.prices)
+        for kind, name, price, rows in program.named_prices(optimum.prices)
     ]
     kinds = list(dict.fromkeys(kind for kind, _, _, _ in named))
-    below = -program.program.bound(result.prices)
-    listed = [f"{short_text(price)} x ({name})" for _, name, price, _ in named]
+    below = -program.program.bound(optimum.prices)
+    listed = [f"{price} x ({name})" for _, name, price, _ in named]
     text = f"{', '.join(_worded(problem, kind) for kind in kinds)} conflict: "
     text += counted(len(named), "requirement")
     text += f" with Farkas multipliers that add up to 0 >= {short_text(below)}"
@@ -188,10 +192,9 @@ def _infeasible(problem: DirectMechanism, program: DirectProgram, result: ExactO
         message=text,
         notes={
             "conflict": kinds,
-            "farkas": listed[:MOST_NAMED],
-            "farkas_rows": len(listed),
+            "farkas": listed,
         },
-        realisation=DirectPrices(tuple(named), program.program, result.prices),
+        realisation=DirectPrices(tuple(named), program.program, optimum.prices),
     )
 
 
@@ -215,3 +218,116 @@ def is_deterministic(rule: ExactRule) -> bool:
     True
     """
     return bool(np.isin(rule.lotteries, (0, rule.out_of)).all())
+
+
+# Rules without lotteries
+
+
+MOST_NODES = 400
+"""Nodes of the tree before the best rule is returned with the bound that is left."""
+
+SECONDS = 20.0
+"""For the integer program that proposes a rule."""
+
+LARGEST_PAYMENT = 1e6
+"""Payments of the proposal are looked for up to this size, in units of the largest value."""
+
+
+def deterministic_optimum(problem: DirectMechanism, nodes: int = MOST_NODES) -> Outcome:
+    """Return the best rule without lotteries, proven where the tree is small enough.
+
+    Parameters
+    ----------
+    problem : DirectMechanism
+    nodes : int
+        Exact linear programs that are solved at most.
+    """
+    lies = needed_lies(problem.environment)
+    root = exact_optimum(problem, lies)
+    if root.status != "optimal":
+        return root
+    best = proposal(problem, lies)
+    open_nodes: list[tuple[Fraction, dict[int, int], Outcome]] = [(_value(root), {}, root)]
+    solved = 1
+    while open_nodes and solved < nodes:
+        open_nodes.sort(key=lambda node: node[0])
+        bound, fixed, outcome = open_nodes.pop()
+        if best is not None and bound <= _value(best):
+            open_nodes.clear()
+            break
+        rule: ExactRule = outcome.variables["rule"]
+        column = _fractional(rule)
+        if column is None:
+            best = outcome
+            continue
+        for value in (1, 0):
+            child = exact_optimum(problem, lies, {**fixed, column: value})
+            solved += 1
+            if child.status == "optimal" and (best is None or _value(child) > _value(best)):
+                if is_deterministic(child.variables["rule"]):
+                    best = child
+                open_nodes.append((_value(child), {**fixed, column: value}, child))
+    if best is None:
+        if not open_nodes:
+            return Outcome("infeasible", message="no rule without lotteries satisfies the requirements")
+        return Outcome("failed", message=f"no rule without lotteries among {solved} nodes")
+    bound = max([_value(best), *(node[0] for node in open_nodes)])
+    return changed(
+        best,
+        status="optimal" if bound == _value(best) else "feasible",
+        bound=float(bound),
+        bound_source="branch and bound over exact linear programs",
+        notes={
+            "exact_value": best.notes["exact_value"],
+            "nodes": solved,
+            "with_lotteries": root.notes["exact_value"],
+        },
+        prices=None,
+        realisation=None,
+    )
+
+
+def _value(outcome: Outcome) -> Fraction:
+    return Fraction(outcome.notes["exact_value"])
+
+
+def _fractional(rule: ExactRule) -> int | None:
+    """Return the column of the probability that is nearest to one half; None where all are 0 or 1."""
+    flat = rule.lotteries.reshape(-1).astype(object)
+    distance = np.minimum(flat, rule.out_of - flat)
+    place = int(distance.argmax())
+    return place if distance[place] > 0 else None
+
+
+def proposal(problem: DirectMechanism, lies: list[Lie]) -> Outcome | None:
+    """Return the rule of an integer program in double precision, its payments exact; None without one."""
+    program = DirectProgram(problem, lies)
+    chances = problem.environment.profiles * len(problem.environment.outcomes)
+    optimum = solve_mixed(_mixed(program.program, chances), seconds=SECONDS)
+    if optimum.status not in ("optimal", "feasible"):
+        return None
+    whole = np.round(optimum.variables[:chances]).astype(int).tolist()
+    outcome = exact_optimum(problem, lies, dict(enumerate(whole)))
+    return outcome if outcome.status == "optimal" else None
+
+
+def _mixed(program: IntegerProgram, chances: int) -> MixedProgram:
+    """Return the program for the solver: equations as two rows, payments within a wide range."""
+    rows, limits = [], []
+    for number in range(program.rows.height):
+        terms = [(place, float(value)) for place, value in program.rows.row(number).items()]
+        rows.append(terms)
+        limits.append(float(program.limits[number]))
+        if program.equal[number]:
+            rows.append([(place, -value) for place, value in terms])
+            limits.append(-float(program.limits[number]))
+    size = program.rows.width
+    whole = np.arange(size) < chances
+    return MixedProgram(
+        program.objective.astype(np.float64),
+        rows,
+        limits,
+        np.where(whole, 0.0, -LARGEST_PAYMENT),
+        np.where(whole, 1.0, LARGEST_PAYMENT),
+        whole,
+    )

@@ -88,7 +88,7 @@ def implementable(
     >>> implementable(sale, np.array([no, yes, yes]), participation=True).payments.tolist()
     [[Fraction(0, 1)], [Fraction(2, 1)], [Fraction(2, 1)]]
     >>> print(implementable(sale, np.array([no, yes, no])))
-    not implementable; a cycle of lies pays: agent = bidder1, types = 2 -> 3 -> 2, length = -1
+    not implementable; a cycle of lies pays: agent = bidder1, types = 3 -> 2 -> 3, length = -1
     """
     one_of("incentives", incentives, ("dominant", "bayesian"))
     if incentives == "bayesian" and not environment.is_independent:
@@ -101,10 +101,10 @@ def implementable(
     audit = ExactAudit(environment, ExactRule(*common_integers(table), nothing, 1))
     parts = []
     for agent in range(len(environment.agents)):
-        result = _potentials(audit, agent, incentives, participation)
-        if isinstance(result, Implementation):
-            return result
-        parts.append(result)
+        answer = _potentials(audit, agent, incentives, participation)
+        if isinstance(answer, Implementation):
+            return answer
+        parts.append(answer)
     return Implementation(np.stack(parts, axis=-1), {})
 
 
@@ -212,7 +212,7 @@ def negative_cycle(lengths: list[list[Any]]) -> list[int]:
     return cycle[::-1]
 
 
-def repaired(environment: Environment, demands: Demands, rule: ExactRule, total: int) -> ExactRule | None:
+def rounded_rule(environment: Environment, demands: Demands, rule: ExactRule, total: int) -> ExactRule | None:
     """Return the rule with lotteries in integers out of ``total`` and payments for exactly these.
 
     None where there are no such payments, or where requirements on the budget or on single payments tie them
@@ -224,15 +224,15 @@ def repaired(environment: Environment, demands: Demands, rule: ExactRule, total:
     dependent = demands.incentives == "bayesian" and not environment.is_independent
     if tied or expost or dependent or not demands.transfers:
         return None
-    result = implementable(
+    answer = implementable(
         environment,
         fraction_array(lotteries, total),
         demands.incentives,
         participation=demands.participation != "none",
     )
-    if result.payments is None:
+    if answer.payments is None:
         return None
-    return ExactRule(lotteries, total, *common_integers(result.payments))
+    return ExactRule(lotteries, total, *common_integers(answer.payments))
 
 
 def rounded_lotteries(rule: ExactRule, total: int) -> Whole:

@@ -18,13 +18,18 @@ import numpy as np
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Outcome
+from mechdesign.families.incentives.closed_forms import ironed_line
 from mechdesign.families.incentives.deviations import exact_rule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment, Whole
-from mechdesign.families.incentives.one_dimension import ironed_line
 from mechdesign.families.incentives.program import LinearTypes, linear_types
-from mechdesign.solvers.exact_linear import IntegerProgram, IntegerRows, solve_exactly, whole_array
-from mechdesign.solvers.exact_pivots import ExactBasis
+from mechdesign.solvers.exact_linear import (
+    ExactBasis,
+    IntegerProgram,
+    IntegerRows,
+    solve_exactly,
+    whole_array,
+)
 
 
 @dataclass(frozen=True)
@@ -76,16 +81,16 @@ def interim_auction(
     (Fraction(2, 1), (Fraction(0, 1), Fraction(1, 2), Fraction(5, 6)), (0, 1, 2))
     """
     program, scale = _border_program(values, shares, bidders, worth)
-    result = solve_exactly(program, ironed_basis(values, shares, worth))
-    if result.point is None or result.prices is None:
+    answer = solve_exactly(program, ironed_basis(values, shares, worth))
+    if answer.point is None or answer.prices is None:
         raise MethodError("interim", "HiGHS proposes no basis that is exactly optimal", "use 'myerson'")
-    numbers = result.point.fractions()
+    numbers = answer.point.fractions()
     count = len(values)
     chances, payments = numbers[:count], numbers[count:]
-    revenue = program.bound(result.prices) / scale
+    revenue = program.bound(answer.prices) / scale
     blocks = hierarchy(chances)
     if hierarchical_chances(blocks, shares, bidders) != chances:
-        raise MethodError("interim", "the optimum found is no hierarchy", "use 'myerson'")
+        raise MethodError("interim", "the optimum is no hierarchy", "use 'myerson'")
     return InterimAuction(bidders, tuple(chances), tuple(payments), tuple(blocks), revenue)
 
 
@@ -194,7 +199,7 @@ def equal_bidders(environment: Environment) -> tuple[LinearTypes, list[int]] | N
     return (first, wins) if same else None
 
 
-def why_not_symmetric(problem: DirectMechanism) -> str | None:
+def why_not_equal(problem: DirectMechanism) -> str | None:
     """Return why Border's rows do not describe the problem."""
     if problem.goal != "revenue" or problem.incentives != "bayesian" or problem.participation != "interim":
         return "it is for revenue with bayesian incentives and interim participation"
@@ -210,9 +215,9 @@ def why_not_symmetric(problem: DirectMechanism) -> str | None:
 def interim_optimum(problem: DirectMechanism) -> Outcome:
     """Return the optimum by Border's rows, its lotteries spelled out profile by profile."""
     environment = problem.environment
-    result = equal_bidders(environment)
-    assert result is not None
-    line, wins = result
+    answer = equal_bidders(environment)
+    assert answer is not None
+    line, wins = answer
     order = line.order
     shares = environment.marginals[0].tolist()
     auction = interim_auction(

@@ -66,12 +66,12 @@ def linear_types(environment: Environment, agent: int) -> LinearTypes | None:
     numbers = [row[pivot] for row in table]
     order = sorted(range(len(table)), key=lambda a: numbers[a])
     low, high = order[0], order[-1]
-    spread = numbers[high] - numbers[low]
-    if spread == 0:
+    placed_fractions = numbers[high] - numbers[low]
+    if placed_fractions == 0:
         if any(row != table[0] for row in table):
             return None
         return LinearTypes(tuple(order), tuple(numbers), (Fraction(0),) * len(outcomes), tuple(table[0]))
-    weights = [(table[high][o] - table[low][o]) / spread for o in outcomes]
+    weights = [(table[high][o] - table[low][o]) / placed_fractions for o in outcomes]
     base = [table[low][o] - numbers[low] * weights[o] for o in outcomes]
     for number, row in zip(numbers, table, strict=True):
         if any(row[o] != base[o] + number * weights[o] for o in outcomes):

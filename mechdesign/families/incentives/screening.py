@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from mechdesign.families.incentives.deviations import (
     ExactRule,
     certificates_of,
 )
+from mechdesign.families.incentives.direct_rule import ScreeningMenu
 from mechdesign.families.incentives.environment import (
     Environment,
     Whole,
@@ -33,9 +34,6 @@ from mechdesign.families.incentives.environment import (
     require_size,
     written,
 )
-
-if TYPE_CHECKING:
-    from mechdesign.families.incentives.screening_menu import ScreeningMenu
 
 DEMANDS = Demands()
 """Incentives and participation of each type; with one buyer they are dominant and ex post."""
@@ -105,7 +103,7 @@ def _cost(problem: Screening, name: str, value: Any) -> Amounts | Fraction:
 
 
 @frozen_problem()
-class Screening(Problem["ScreeningMenu"]):
+class Screening(Problem[ScreeningMenu]):
     """Maximise the expected profit of a menu for a buyer with value ``type * quantity``.
 
     The seller does not know the type. A quantity q costs ``cost * q^2 / 2``, or what a list says;
@@ -200,8 +198,6 @@ class Screening(Problem["ScreeningMenu"]):
         return (*certificates_of(audit, DEMANDS), self.optimality(solution))
 
     def mechanism(self, solution: Solution[Any]) -> ScreeningMenu:
-        from mechdesign.families.incentives.screening_menu import ScreeningMenu
-
         environment, rule = self.rule_of(solution.variables)
         offered = solution.variables["menu"].offered
         return ScreeningMenu.of(self.types, self.prior, offered, environment, rule)
@@ -232,10 +228,10 @@ def menu_variables(offered: Any, rule: ExactRule) -> dict[str, Any]:
     used = np.flatnonzero((rule.lotteries != 0).any(axis=0))
     quantities: Whole = np.empty(len(used), dtype=object)
     quantities[:] = [offered[place] for place in used.tolist()]
-    offer = replace(rule, lotteries=rule.lotteries[:, used])
-    expected = (offer.lottery_fractions() * quantities).sum(axis=1)
+    narrowed = replace(rule, lotteries=rule.lotteries[:, used])
+    expected = (narrowed.lottery_fractions() * quantities).sum(axis=1)
     return {
         "quantity": expected.astype(np.float64),
-        "payments": offer.payment_fractions().reshape(-1).astype(np.float64),
-        "menu": ExactMenu(tuple(quantities.tolist()), offer),
+        "payments": narrowed.payment_fractions().reshape(-1).astype(np.float64),
+        "menu": ExactMenu(tuple(quantities.tolist()), narrowed),
     }

@@ -8,10 +8,10 @@ import numpy as np
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.values import changed
+from mechdesign.families.incentives.closed_forms import ironed_line
 from mechdesign.families.incentives.deviations import exact_rule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism
 from mechdesign.families.incentives.exact_optimum import exact_optimum
-from mechdesign.families.incentives.one_dimension import ironed_line
 from mechdesign.families.incentives.program import adjacent_lies
 from mechdesign.families.incentives.screening import Screening, menu_variables
 
@@ -85,11 +85,11 @@ def exact_menu(problem: Screening) -> Outcome:
     """Solve the linear program over lotteries exactly."""
     assert problem.quantities is not None
     direct = DirectMechanism(environment=problem.environment(problem.quantities))
-    result = exact_optimum(direct, adjacent_lies(direct.environment))
-    if result.status != "optimal":
-        return result
-    rule = direct.rule_of(result.variables)
-    return changed(result, variables=menu_variables(list(problem.quantities), rule))
+    outcome = exact_optimum(direct, adjacent_lies(direct.environment))
+    if outcome.status != "optimal":
+        return outcome
+    rule = direct.rule_of(outcome.variables)
+    return changed(outcome, variables=menu_variables(list(problem.quantities), rule))
 
 
 def why_not_listed(problem: Screening) -> str | None:

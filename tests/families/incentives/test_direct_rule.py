@@ -17,7 +17,7 @@ from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.incentives import DirectRule, implementable
 from mechdesign.families.incentives.deviations import Demands, ExactAudit, ExactRule, fraction_array
 from mechdesign.families.incentives.environments import environment_of
-from mechdesign.families.incentives.implementation import negative_cycle, repaired, rounded_lotteries
+from mechdesign.families.incentives.implementation import negative_cycle, rounded_lotteries, rounded_rule
 
 GOODS = {"name": "two-goods", "types": [[2, 1], [4, 0], [5, 1]], "prior": ["3/7", "2/7", "2/7"]}
 
@@ -189,7 +189,7 @@ def test_rounded_lotteries_have_payments_of_their_own():
     assert made.audit().holds
     assert (made.weights.sum(axis=1) == TOTAL).all()
     assert abs(float(made.payments[2, 0]) - float(payments[2, 0])) < 1e-15
-    assert repaired(market, Demands(budget="balanced"), rule, TOTAL) is None
+    assert rounded_rule(market, Demands(budget="balanced"), rule, TOTAL) is None
     with pytest.raises(CertificateError, match="common denominator of 80 bits"):
         DirectRule.of(market, Demands(budget="no-deficit"), rule)
 

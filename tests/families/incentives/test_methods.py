@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.incentives.closed_forms import cone_weights, side_bets
+from mechdesign.families.incentives.closed_forms import cone_weights, ironed_line, side_bets
 from mechdesign.families.incentives.environments import environment_of
 from mechdesign.families.incentives.interim import (
     hierarchical_chances,
@@ -16,7 +16,6 @@ from mechdesign.families.incentives.interim import (
     interim_auction,
     ironed_basis,
 )
-from mechdesign.families.incentives.one_dimension import ironed_line
 from mechdesign.solvers.exact_linear import IntegerProgram, IntegerRows, solve_exactly, whole_array
 
 BAYESIAN = {"incentives": "bayesian", "participation": "interim"}

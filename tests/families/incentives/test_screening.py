@@ -12,7 +12,7 @@ from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import parameters_of, problem_from
 from mechdesign.families.incentives import ScreeningMenu
-from mechdesign.families.incentives.one_dimension import ironed_line, ironed_values, virtual_values
+from mechdesign.families.incentives.closed_forms import ironed_line, ironed_values, virtual_values
 
 
 def test_regular_types_by_hand():

@@ -9,10 +9,10 @@ import numpy as np
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.incentives.closed_forms import (
-    chosen,
+    best_outcomes,
     ironed_lines,
-    lines_of,
     threshold_rule,
+    upward_lines,
     virtual_surplus,
 )
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
@@ -43,10 +43,10 @@ def without_ironing(problem: DirectMechanism) -> Outcome:
     payments that bind downwards let a lower type gain by a higher report.
     """
     environment = problem.environment
-    lines = lines_of(environment)
+    lines = upward_lines(environment)
     assert lines is not None
     virtual = [line.virtual for line in ironed_lines(environment, lines)]
-    lotteries, _ = chosen(environment, virtual_surplus(environment, lines, virtual))
+    lotteries, _ = best_outcomes(environment, virtual_surplus(environment, lines, virtual))
     rule = threshold_rule(environment, lines, lotteries)
     return Outcome("feasible", variables_of(rule), solver="closed form")
 
