@@ -41,7 +41,13 @@ from mechdesign.solvers.cone_program import Array, ConeProgram, Vector, sense_of
 if TYPE_CHECKING:
     import cvxpy
 
-MARGINS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
+RAISE, SHRINK, LAST = "raise", "shrink", "last"
+"""How multipliers come inside of their cones: the head grows, or the tail or its last entry shrinks."""
+
+TRIALS = (
+    (0.0, RAISE),
+    *((margin, way) for margin in (1e-12, 1e-10, 1e-8, 1e-6) for way in (RAISE, SHRINK, LAST)),
+)
 """How far inside of its cones y is moved, relative to its size, before the equations are solved exactly."""
 
 MOST_EXACT = 4000
@@ -150,10 +156,10 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
     bounds = cone.bounds_of(box)
     best: tuple[Fraction, str] | None = None
     failure = ""
-    margins = (0.0,) if cone.is_polyhedral else MARGINS
+    trials = ((0.0, RAISE),) if cone.is_polyhedral else TRIALS
     for multipliers in cone.duals:
-        for margin in margins:
-            lower, why = _proven(cone, multipliers, bounds, margin)
+        for margin, direction in trials:
+            lower, why = _proven(cone, multipliers, bounds, margin, direction)
             if lower is not None:
                 best = max(best or (lower, why), (lower, why))
                 break
@@ -181,14 +187,14 @@ class _TooMuchError(Exception):
 
 
 def _proven(
-    cone: ConeProgram, multipliers: Array, bounds: Mapping[int, Fraction], margin: float
+    cone: ConeProgram, multipliers: Array, bounds: Mapping[int, Fraction], margin: float, direction: str
 ) -> tuple[Fraction | None, str]:
     """Return a lower bound of the minimum and what it rests on, or None and why there is none."""
     if not np.isfinite(multipliers).all():
         return None, "the solver's multipliers are not finite"
     y = [Fraction(entry) for entry in multipliers.tolist()]
     for kind, rows in cone.cones:
-        _put_inside(kind, rows, y, margin)
+        _put_inside(kind, rows, y, margin, direction)
     rest = cone.remainder(y)
     _absorb(cone, y, rest)
     free = [column for column, part in enumerate(rest) if part and column not in bounds]
@@ -222,19 +228,23 @@ def _unbounded(cone: ConeProgram, column: int) -> str:
     return f"{what} has no bound that its multiplier could be moved to; bound the variables, or state box="
 
 
-def _put_inside(kind: str, rows: range, y: list[Fraction], margin: float) -> None:
-    """Move the multipliers of one cone into its dual cone, provably."""
+def _put_inside(kind: str, rows: range, y: list[Fraction], margin: float, direction: str) -> None:
+    """Move the multipliers of one cone into its dual cone, provably where they are raised."""
     if kind == "nonnegative":
         y[rows.start] = max(y[rows.start], Fraction(0))
     elif kind == "second-order":
         tail = [y[row] for row in rows[1:]]
-        square = sum((part * part for part in tail), Fraction(0))
-        size = math.sqrt(float(square))
-        y[rows.start] = max(y[rows.start], _root_above(square)) + Fraction(margin * size)
+        root = _root_above(sum((part * part for part in tail), Fraction(0)))
+        if direction != RAISE and y[rows.start] > 0 and root:
+            factor = min(Fraction(1), y[rows.start] / root) * Fraction(1.0 - margin)
+            for row in rows[1:] if direction == SHRINK else rows[-1:]:
+                y[row] *= factor
+        else:
+            y[rows.start] = max(y[rows.start], root) + Fraction(margin) * root
     elif kind == "exponential":
-        _put_exponential(rows, y, margin)
+        _put_exponential(rows, y, margin, direction)
     elif kind == "semidefinite":
-        _put_semidefinite(rows, y, margin)
+        _put_semidefinite(rows, y, margin, direction)
 
 
 def _root_above(square: Fraction) -> Fraction:
@@ -248,14 +258,17 @@ def _root_above(square: Fraction) -> Fraction:
     return Fraction(root + (root * root < whole), 1 << (shift // 2))
 
 
-def _put_exponential(rows: range, y: list[Fraction], margin: float) -> None:
+def _put_exponential(rows: range, y: list[Fraction], margin: float, direction: str) -> None:
     """Move (u, v, w) to u <= 0 and w >= -u e^(v/u - 1), or to u = 0 and v, w >= 0."""
     u, v, w = (y[row] for row in rows)
     if u >= 0 or v / u - 1 > MOST_EXPONENT:
         y[rows[0]], y[rows[1]], y[rows[2]] = Fraction(0), max(v, Fraction(0)), max(w, Fraction(0))
         return
     least = _least_tail(u, v)
-    y[rows[2]] = max(w, least) + Fraction(margin) * least
+    if direction != RAISE and w > 0:  # v grows, so that the exponential falls below w
+        y[rows[1]] = max(v, u * (1 + Fraction(math.log(float(w / -u)) - margin)))
+    else:
+        y[rows[2]] = max(w, least) + Fraction(margin) * least
 
 
 def _least_tail(u: Fraction, v: Fraction) -> Fraction:
@@ -298,11 +311,19 @@ def _deficit(matrix: list[list[Fraction]], error: Fraction) -> Fraction:
     return worst
 
 
-def _put_semidefinite(rows: range, y: list[Fraction], margin: float) -> None:
+def _put_semidefinite(rows: range, y: list[Fraction], margin: float, direction: str) -> None:
     matrix, error = _matrix(rows, y)
     size = len(matrix)
     spread = max(abs(matrix[i][i]) for i in range(size))
-    shift = _deficit(matrix, error) + Fraction(margin) * spread
+    shift = _deficit(matrix, error)
+    if direction == RAISE:
+        shift += Fraction(margin) * spread
+    else:  # towards the multiple of the identity with the same trace
+        factor = 1 - Fraction(margin)
+        mean = sum((matrix[place][place] for place in range(size)), Fraction(0)) / size
+        for row in rows:
+            y[row] *= factor
+        shift = shift * factor + Fraction(margin) * mean
     for place in range(size):
         y[rows[(place + 1) * (place + 2) // 2 - 1]] += shift
 

@@ -86,6 +86,50 @@ def test_bounds_of_random_programs_are_below_their_optima_and_close(make, tolera
         check(*make(rng), tolerance)
 
 
+def usual_programs(rng: np.random.Generator) -> dict[str, cvxpy.Problem]:
+    """Return programs as people write them; several have rows that fix the head of a cone."""
+    size = 6
+    x, matrix = cvxpy.Variable(size, name="x"), rng.normal(size=(3 * size, size))
+    right, square = rng.normal(size=3 * size), rng.normal(size=(size, size))
+    margins = 1 - cvxpy.multiply(np.sign(right), matrix @ x)
+    share = np.full(size, 1.0 / size)
+    full = cvxpy.Variable((4, 4), name="X")
+    simplex = [cvxpy.sum(x) == 1, x >= 0]
+    return {
+        "least risk": cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(square @ x)), simplex),
+        "utility": cvxpy.Problem(cvxpy.Maximize(right[:size] @ x - cvxpy.sum_squares(square @ x)), simplex),
+        "lasso": cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(matrix @ x - right) + cvxpy.norm1(x))),
+        "support vectors": cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum_squares(x) + cvxpy.sum(cvxpy.pos(margins)))
+        ),
+        "logistic": cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum(cvxpy.logistic(matrix @ x)) + cvxpy.sum_squares(x))
+        ),
+        "water filling": cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(cvxpy.log(x + 0.1))), simplex),
+        "relative entropy": cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum(cvxpy.kl_div(x, share))), [cvxpy.sum(x) == 1, x[0] >= 0.5]
+        ),
+        "huber": cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.huber(matrix @ x - right)))),
+        "inverse squares": cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.sum(cvxpy.square(cvxpy.inv_pos(x)))), [cvxpy.sum(x) <= 1]
+        ),
+        "largest eigenvalue": cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.lambda_max(square + square.T + x[0] * np.eye(size) + cvxpy.diag(x))),
+            [cvxpy.norm(x, "inf") <= 1],
+        ),
+        "nuclear norm": cvxpy.Problem(
+            cvxpy.Minimize(cvxpy.normNuc(full) + cvxpy.sum_squares(full - square[:4, :4]))
+        ),
+    }
+
+
+def test_programs_as_people_write_them_have_a_close_bound():
+    for name, program in usual_programs(np.random.default_rng(8)).items():
+        result = prove(program)
+        assert result.bound is not None, f"{name}: {result.why}"
+        assert result.gap <= 1e-6 * max(1.0, abs(result.value)), name
+
+
 def test_a_wrong_multiplier_of_a_solver_gives_a_weaker_bound_and_no_wrong_one(monkeypatch):
     rng, solved = np.random.default_rng(3), cone_program._solved
     weaker = 0
