@@ -21,6 +21,7 @@ from mechdesign.collect import load_mechanism
 from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.shuffle import Protocol
+from mechdesign.families.survey import Survey
 from tests.meta.test_shown import MECHANISMS
 from tests.support.mechanism_files import opened
 
@@ -64,22 +65,13 @@ def made(kind: str) -> Mechanism:
 
 
 def values_for(mechanism: Any, users: int = USERS) -> Any:
-    """Return what users may hold: half of them the first value, half of them another one."""
-    number = np.arange(users)
+    """Return what users may hold: of every kind of answer that the codec takes, in turn."""
     if isinstance(mechanism, Protocol):
-        return number % 2
-    if mechanism.type in ("attribute-sampling", "harmony"):
-        return np.repeat(number[:, None] % 2, mechanism.size, axis=1) * 2.0 - 1.0
-    if mechanism.type in ("marginal-release", "marginal-rival", "joint-response", "set-response"):
-        attributes = {"joint-response": 2}.get(mechanism.type, 3)
-        return np.stack([(number + place) % 2 for place in range(attributes)], axis=1)
-    if mechanism.type == "survey":
+        return np.arange(users) % 2
+    if isinstance(mechanism, Survey):
         labels = [question.labels for question in mechanism.questions]
-        return np.array([[each[one % 2] for each in labels] for one in number.tolist()])
-    if hasattr(mechanism, "labels"):
-        return np.array(mechanism.labels.shown())[number % 2]
-    domain = getattr(mechanism, "local", mechanism).domain
-    return np.where(number % 2, domain.high, domain.low)
+        return np.array([[each[one % 2] for each in labels] for one in range(users)])
+    return np.asarray(getattr(mechanism, "local", mechanism).codec.examples(users))
 
 
 def client_of(mechanism: Any) -> Any:
