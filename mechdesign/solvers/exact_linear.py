@@ -326,7 +326,7 @@ def placed_fractions(fractions: CommonFractions, places: tuple[int, ...], size: 
 
     Examples
     --------
-    >>> spread(CommonFractions([1, 2], 3), (0, 2), 4)
+    >>> placed_fractions(CommonFractions([1, 2], 3), (0, 2), 4)
     CommonFractions(numerators=[1, 0, 2, 0], denominator=3)
     """
     numerators = [0] * size

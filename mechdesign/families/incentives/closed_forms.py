@@ -142,7 +142,7 @@ def ironed_lines(environment: Environment, lines: Sequence[LinearTypes]) -> list
     --------
     >>> from mechdesign.families.incentives.environments import environment_of
     >>> sale = environment_of("environment", {"name": "single-item", "types": [1, 2, 3]})
-    >>> ironed_lines(sale, lines_of(sale))[0].ironed
+    >>> ironed_lines(sale, upward_lines(sale))[0].ironed
     (Fraction(-1, 1), Fraction(1, 1), Fraction(3, 1))
     """
     return [

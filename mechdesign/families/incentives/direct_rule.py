@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
+from math import gcd, lcm
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,7 @@ from mechdesign.families.incentives.deviations import (
     ExactRule,
     certificates_of,
     common_integers,
+    exact_product,
     fraction_array,
 )
 from mechdesign.families.incentives.environment import (
@@ -52,6 +54,7 @@ from mechdesign.families.incentives.environment import (
 )
 from mechdesign.families.incentives.implementation import rounded_rule
 from mechdesign.show.figure import Bars, Figure, Line, Panel
+from mechdesign.solvers.exact_linear import whole_array
 
 Codes = NDArray[np.int64]
 
@@ -72,7 +75,8 @@ class DirectRule(Mechanism):
     ----------
     environment : Environment
     demands : Demands
-    out_of : int
+    out_of : list of int
+        For each profile, what its weights are out of: the common denominator of its lottery.
     weights : array of int, shape (profiles, outcomes)
     payments : array of Fraction, shape (profiles, agents)
         By profile, the type of the last agent changing fastest.
@@ -101,7 +105,9 @@ class DirectRule(Mechanism):
     def __init__(self, environment: Any, demands: Any, out_of: Any, weights: Any, payments: Any) -> None:
         self.environment = _environment(environment)
         self.demands = demands if isinstance(demands, Demands) else Demands(**demands)
-        self.out_of = integer("out_of", out_of, 1, TOTAL)
+        if not isinstance(out_of, (list, tuple)) or len(out_of) != self.environment.profiles:
+            raise CertificateError("out_of", f"is not a list of {self.environment.profiles} numbers")
+        self.out_of = tuple(integer("out_of", number, 1, TOTAL) for number in out_of)
         self.weights = self._weight_table(weights)
         self.payments = self._payment_table(payments)
         for certificate in self._judged:
@@ -110,29 +116,30 @@ class DirectRule(Mechanism):
 
     @classmethod
     def of(cls, environment: Environment, demands: Demands, rule: ExactRule) -> DirectRule:
-        """Return the mechanism of a rule; lotteries with too large a denominator are rounded to 2**62.
+        """Return the mechanism of a rule; where a lottery has too large a denominator, all are rounded.
 
-        Then payments are computed again, so that incentives hold exactly for the rounded lotteries.
+        They are then out of 2**62, and payments are computed again, so that incentives hold exactly for them.
 
         Raises
         ------
         CertificateError
             Where they would have to be rounded and other requirements do not leave room for it.
         """
-        if rule.out_of > TOTAL:
+        rows, out_of = reduced_lotteries(rule)
+        if max(out_of) > TOTAL:
             other = rounded_rule(environment, demands, rule, TOTAL)
             if other is None:
-                what = f"the lotteries have a common denominator of {rule.out_of.bit_length()} bits"
+                what = f"a lottery has a common denominator of {max(out_of).bit_length()} bits"
                 raise CertificateError("direct mechanism", what, "omit the budget, or round the data")
             rule = other
-        weights = rule.lotteries.reshape(environment.profiles, -1)
+            rows, out_of = reduced_lotteries(rule)
         payments = rule.payment_fractions().reshape(environment.profiles, -1)
-        return cls(environment, demands, rule.out_of, weights.tolist(), payments.tolist())
+        return cls(environment, demands, out_of, rows, payments.tolist())
 
     def _weight_table(self, weights: Any) -> Codes:
         shape = (self.environment.profiles, len(self.environment.outcomes))
         rows = [
-            [integer(f"weights[{place}]", entry, 0, self.out_of) for entry in row]
+            [integer(f"weights[{place}]", entry, 0, TOTAL) for entry in row]
             for place, row in enumerate(weights)
         ]
         if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
@@ -159,7 +166,10 @@ class DirectRule(Mechanism):
         counts = self.environment.counts
         payments, per = common_integers(self.payments)
         paid = read_only(payments.reshape(*counts, -1))
-        return ExactRule(self.weights.reshape(*counts, -1), self.out_of, paid, per)
+        common = lcm(*self.out_of)
+        factors = whole_array([common // number for number in self.out_of])
+        lotteries = exact_product(self.weights, factors[:, None])
+        return ExactRule(read_only(lotteries.reshape(*counts, -1)), common, paid, per)
 
     @cached_property
     def _judged(self) -> tuple[Certificate, ...]:
@@ -170,7 +180,7 @@ class DirectRule(Mechanism):
 
     def lotteries(self) -> Whole:
         """Return the probabilities of the outcomes by profile, as fractions."""
-        return fraction_array(self.weights, self.out_of)
+        return fraction_array(self.rule.lotteries, self.rule.out_of).reshape(self.weights.shape)
 
     def profile(self, types: Sequence[Any]) -> int:
         """Return the number of a profile of types, by their names."""
@@ -204,7 +214,11 @@ class DirectRule(Mechanism):
 
     def _drawn(self, profiles: Codes, rng: Rng) -> Codes:
         """Return an outcome for each profile."""
-        draws = below(self.out_of, len(profiles), self.source(rng))
+        source, totals = self.source(rng), np.array(self.out_of, dtype=np.int64)[profiles]
+        draws = np.zeros(len(profiles), dtype=np.int64)
+        for total in np.unique(totals).tolist():
+            places = np.flatnonzero(totals == total)
+            draws[places] = below(total, len(places), source)
         ends = np.cumsum(self.weights, axis=1)
         return np.asarray((draws[:, None] >= ends[profiles]).sum(axis=1), dtype=np.int64)
 
@@ -258,7 +272,7 @@ class DirectRule(Mechanism):
     def figures(self) -> list[Figure]:
         """Return the lotteries of the first profiles."""
         count = min(MOST_DRAWN, self.environment.profiles)
-        chances = self.weights[:count] / self.out_of
+        chances = self.weights[:count] / np.array(self.out_of[:count])[:, None]
         names = []
         for number in range(count):
             place = np.unravel_index(number, self.environment.counts)
@@ -277,6 +291,22 @@ class DirectRule(Mechanism):
             f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
         )
         return text if demands.participation == "none" else f"{text}, {demands.participation} participation"
+
+
+def reduced_lotteries(rule: ExactRule) -> tuple[list[list[int]], list[int]]:
+    """Return the weights of each lottery, out of its own least common denominator, and these.
+
+    Examples
+    --------
+    >>> reduced_lotteries(ExactRule(np.array([[2, 4], [6, 0]]), 6, np.array([[0], [0]]), 1))
+    ([[1, 2], [1, 0]], [3, 1])
+    """
+    rows, out_of = [], []
+    for row in rule.lotteries.reshape(-1, rule.lotteries.shape[-1]).tolist():
+        common = gcd(rule.out_of, *row)
+        rows.append([int(number) // common for number in row])
+        out_of.append(rule.out_of // common)
+    return rows, out_of
 
 
 def _environment(value: Any) -> Environment:

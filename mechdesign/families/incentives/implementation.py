@@ -88,7 +88,7 @@ def implementable(
     >>> implementable(sale, np.array([no, yes, yes]), participation=True).payments.tolist()
     [[Fraction(0, 1)], [Fraction(2, 1)], [Fraction(2, 1)]]
     >>> print(implementable(sale, np.array([no, yes, no])))
-    not implementable; a cycle of lies pays: agent = bidder1, types = 2 -> 3 -> 2, length = -1
+    not implementable; a cycle of lies pays: agent = bidder1, types = 3 -> 2 -> 3, length = -1
     """
     one_of("incentives", incentives, ("dominant", "bayesian"))
     if incentives == "bayesian" and not environment.is_independent:
