@@ -203,6 +203,6 @@ def test_an_unknown_family_is_one_line(capsys):
     assert main(["findings", "nothing"]) == 2
     said = capsys.readouterr().err
     assert said.startswith(
-        "mechdesign: findings: no family 'nothing'; known: auction, contract, deployed, joint"
+        "mechdesign: findings: no family 'nothing'; known: auction, contract, deployed, incentives"
     )
     assert said.count("\n") == 1
