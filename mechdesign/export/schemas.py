@@ -232,7 +232,7 @@ SPECIAL: dict[str, dict[str, Schema]] = {
                 "payment_high": optional(QUOTIENT),
             }
         ),
-        "out_of": WHOLE,
+        "out_of": several(WHOLE),
         "payments": several(several(QUOTIENT)),
     },
     "screening-menu": {

@@ -102,6 +102,7 @@ class DirectMechanism(Problem[DirectRule]):
 
     name: ClassVar[str] = "direct-mechanism"
     sense: ClassVar[Sense] = "max"
+    value_name: ClassVar[str] = "expected revenue, welfare or weighted sum"
     summary: ClassVar[str] = "the optimal direct mechanism over finite types and outcomes, exactly"
     compared_with: ClassVar[str] = "all direct mechanisms with these requirements"
     optimal_within: ClassVar[float] = 1e-12

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import listed
+from mechdesign.core.text import counted, listed
 from mechdesign.core.validation import exact_number
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.numbers import text_of
@@ -270,7 +270,8 @@ class Environment:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.counts))
-        return f"Environment({len(self.agents)} agents, {shape} types, {len(self.outcomes)} outcomes)"
+        agents, outcomes = counted(len(self.agents), "agent"), counted(len(self.outcomes), "outcome")
+        return f"Environment({agents}, {shape} types, {outcomes})"
 
 
 def read_only(table: Whole) -> Whole:

@@ -15,7 +15,13 @@ from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.incentives import DirectRule, implementable
-from mechdesign.families.incentives.deviations import Demands, ExactAudit, ExactRule, fraction_array
+from mechdesign.families.incentives.deviations import (
+    Demands,
+    ExactAudit,
+    ExactRule,
+    exact_rule,
+    fraction_array,
+)
 from mechdesign.families.incentives.environments import environment_of
 from mechdesign.families.incentives.implementation import negative_cycle, rounded_lotteries, rounded_rule
 
@@ -34,7 +40,7 @@ def auction():
 
 
 def test_lotteries_are_drawn_with_their_exact_chances(goods):
-    assert goods.out_of > 1
+    assert max(goods.out_of) > 1
     count = 20_000
     for number, name in enumerate(goods.environment.types[0]):
         drawn = goods._drawn(np.full(count, number), 3)
@@ -43,7 +49,7 @@ def test_lotteries_are_drawn_with_their_exact_chances(goods):
         assert not counts[weights == 0].any()
         possible = weights > 0
         if possible.sum() > 1:
-            expected = count * weights[possible] / goods.out_of
+            expected = count * weights[possible] / goods.out_of[number]
             assert stats.chisquare(counts[possible], expected).pvalue > 1e-6
         assert goods.decide([name])[1] == tuple(goods.payments[number])
 
@@ -85,7 +91,12 @@ def test_a_content_that_lies_is_refused(auction):
             changed["payments"][profile][agent] = str(paid + Fraction(1, 10**9))
             with pytest.raises(CertificateError, match=r"incentive_compatibility|participation"):
                 DirectRule.from_content(changed)
-    for part, value in (("out_of", 3), ("weights", content["weights"][:-1]), ("payments", [[0, 0]])):
+    wrong = {
+        "out_of": (3, [2] * 9, [1], [0] * 9),
+        "weights": (content["weights"][:-1], [[2, -1, 0]] * 9),
+        "payments": ([[0, 0]],),
+    }
+    for part, value in [(part, value) for part, values in wrong.items() for value in values]:
         with pytest.raises(MechDesignError):
             DirectRule.from_content({**content, part: value})
 
@@ -180,14 +191,14 @@ def test_rounded_lotteries_have_payments_of_their_own():
     """Denominators beyond 2^62 are rounded, and incentives hold exactly for what is left."""
     market = environment_of("environment", {"name": "single-item", "types": [1, 2, 3]})
     out_of = 3**50
-    lotteries = np.array([[out_of - 1, 1], [out_of // 2, out_of - out_of // 2], [0, out_of]], dtype=object)
+    lotteries = np.array([[out_of - 1, 1], [out_of // 5, out_of - out_of // 5], [0, out_of]], dtype=object)
     exact = fraction_array(lotteries, out_of)
     payments = implementable(market, exact, participation=True).payments
     rule = ExactRule(lotteries, out_of, *ExactRuleParts(payments))
     made = DirectRule.of(market, Demands(), rule)
-    assert made.out_of == TOTAL
+    assert TOTAL // 8 <= max(made.out_of) <= TOTAL
     assert made.audit().holds
-    assert (made.weights.sum(axis=1) == TOTAL).all()
+    assert made.weights.sum(axis=1).tolist() == list(made.out_of)
     assert abs(float(made.payments[2, 0]) - float(payments[2, 0])) < 1e-15
     assert rounded_rule(market, Demands(budget="balanced"), rule, TOTAL) is None
     with pytest.raises(CertificateError, match="common denominator of 80 bits"):
@@ -205,3 +216,19 @@ def test_rounding_keeps_the_sum():
     rounded = rounded_lotteries(rule, 1 << 62)
     assert rounded.sum(axis=1).tolist() == [1 << 62] * 2
     assert rounded[1].tolist() == [0, 0, 1 << 62]
+
+
+def test_each_lottery_has_a_denominator_of_its_own():
+    """Together they would need more than 2^62; alone each is drawn exactly, in one table."""
+    primes = [2**31 - 1, 2**31 - 19, 2**31 - 61]
+    market = environment_of(
+        "environment", {"types": [["a", "b", "c"]], "outcomes": ["x", "y"], "values": [[[0, 0]] * 3]}
+    )
+    lotteries = np.array([[Fraction(1, prime), 1 - Fraction(1, prime)] for prime in primes], dtype=object)
+    rule = exact_rule(lotteries, np.array([[Fraction(0)]] * 3, dtype=object))
+    assert rule.out_of > TOTAL
+    made = DirectRule.of(market, Demands(budget="balanced"), rule)
+    assert made.out_of == tuple(primes)
+    assert made.lotteries().tolist() == lotteries.tolist()
+    assert set(made._drawn(np.array([0, 1, 2] * 100), 1).tolist()) <= {0, 1}
+    assert DirectRule.from_content(json.loads(json.dumps(made.content()))) == made
