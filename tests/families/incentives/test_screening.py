@@ -11,6 +11,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import parameters_of, problem_from
+from mechdesign.export.messages import MemoryTable
 from mechdesign.families.incentives import ScreeningMenu
 from mechdesign.families.incentives.closed_forms import ironed_line, ironed_values, virtual_values
 
@@ -87,7 +88,7 @@ def test_a_type_of_a_third_takes_the_item_meant_for_it():
 def test_lotteries_of_a_menu_are_drawn(tmp_path):
     menu = ScreeningMenu([1, 2], ["1/2", "1/2"], [0, 2], 4, [[4, 0], [1, 3]], [0, 3])
     (operation,) = menu.operations()
-    table = md.core.tables.MemoryTable({"value": np.full(4000, 2.0)})
+    table = MemoryTable({"value": np.full(4000, 2.0)})
     block = next(iter(operation.run([table], operation.settings({"seed": 1}))))
     share = float((block["quantity"] == 2).mean())
     assert abs(share - 0.75) < 0.05
