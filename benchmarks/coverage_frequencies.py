@@ -84,7 +84,7 @@ def frequency_coverage(
         truth = answers / users
         for population in (False, True):
             counts = drawn_reports(answers, channel, population, repetitions, rng)
-            value = counts / users @ mechanism._inverse.T
+            value = counts / users @ mechanism.scores.matrix.T
             inside = mechanism.limits(value, users, population).reach(nearly(truth - value), TAIL)
             least = min(least, float(inside.mean(axis=0).min()))
     return least

@@ -279,7 +279,7 @@ def kary(
             counting = Counting(case, answers / users)
             kinds, times = np.unique(drawn, axis=0, return_counts=True)
             for counts, number in zip(kinds, times.tolist(), strict=True):
-                value, _, limits = response._estimator.estimate(counts, population)
+                value, _, limits, _ = response.scores.estimate(counts, population)
                 counting.add_limits(value, limits, number)
             found += list(counting.found())
     return found

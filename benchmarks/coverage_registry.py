@@ -20,6 +20,8 @@ from benchmarks.coverage_workload import events, queries
 from mechdesign.families.mean.means import MeanMechanism
 
 NO_ESTIMATE = {
+    "direct-mechanism": "decides for agents who report their types; nothing is estimated",
+    "screening-menu": "sells quantities; nothing is estimated",
     "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",
     "batch-shuffler": "passes messages on; nothing is estimated",
     "planar-laplace": "reports places; nothing is estimated from them",

@@ -143,6 +143,23 @@ def _horizons(quick: bool) -> Iterator[Parameters]:
         yield {"users": users, "tasks": tasks, "slots": slots, "epsilon": epsilon, "seed": 3}
 
 
+def _direct_mechanisms(quick: bool) -> Iterator[Parameters]:
+    numbers = (2, 3) if quick else (2, 3, 5, 8)
+    for bidders, values, incentives in product((1, 2), numbers, ("dominant", "bayesian")):
+        yield {
+            "environment": {"name": "single-item", "values": [list(range(1, values + 1))] * bidders},
+            "incentives": incentives,
+        }
+
+
+def _screenings(quick: bool) -> Iterator[Parameters]:
+    for types in (2, 3, 5) if quick else (2, 3, 5, 12, 40):
+        for seed in range(2):
+            chances = np.random.default_rng([types, seed]).integers(1, 9, types).tolist()
+            prior = [f"{chance}/{sum(chances)}" for chance in chances]
+            yield {"types": list(range(1, types + 1)), "prior": prior}
+
+
 def _contracts(quick: bool) -> Iterator[Parameters]:
     for count in (4,) if quick else (2, 5, 20):
         rng = np.random.default_rng(count)
@@ -423,6 +440,8 @@ def _tables() -> Iterator[Mapping[str, Any]]:
 GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "randomized-response": _responses,
     "auction-slot": _slots,
+    "direct-mechanism": _direct_mechanisms,
+    "screening": _screenings,
     "auction-horizon": _horizons,
     "privacy-contract": _contracts,
     "privacy-contract-continuous": _densities,

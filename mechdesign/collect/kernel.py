@@ -86,6 +86,7 @@ class Rows(Kernel):
 
     Examples
     --------
+    >>> from mechdesign.exact.randomness import TOTAL
     >>> half = 1 << 61
     >>> Rows(np.array([[half, half], [TOTAL, 0]])).draw(np.array([0, 0, 1]), np.array([0, half, half]))
     array([0, 1, 0])

@@ -44,6 +44,7 @@ def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
 
     Examples
     --------
+    >>> from decimal import ROUND_FLOOR
     >>> quotient(Fraction(2, 3), 4, ROUND_FLOOR)
     Decimal('0.6666')
     """

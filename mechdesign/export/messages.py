@@ -35,6 +35,7 @@ class MemoryTable:
 
     Examples
     --------
+    >>> import numpy as np
     >>> table = MemoryTable({"age": np.array([31, 47])})
     >>> table.columns, [len(block["age"]) for block in table.blocks(["age"])], table.row(1)
     (('age',), [2], 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.catalog import load as shipped, load_model, models
+from mechdesign.catalog import load_model, models, shipped
 from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS
 from mechdesign.catalog.shipped import ModelLine, _listed, listed_models, models_folder
 from mechdesign.cli import main

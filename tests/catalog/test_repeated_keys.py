@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from mechdesign.catalog import load as toml
+from mechdesign.catalog import shipped as toml
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_codes_for_missing_values(folder, capsys):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ('columns = ["a", "b"]', "2 for a mechanism of one attribute"),
+        ('columns = ["a", "b"]', "2 for a mechanism of one"),
         ("range = [1]", r"[data] range: expected [low, high]"),
         ("range = [2, 1]", "low = 2 is not below high = 1"),
         ('missing = "never"', "missing: 'never' is not a choice"),

@@ -169,7 +169,7 @@ def test_small_files_do_not_ask_for_much_memory(tmp_path):
 
 def test_a_file_without_end_is_read_up_to_a_limit(tmp_path, monkeypatch, survey):
     monkeypatch.setattr("mechdesign.collect.base.LARGEST_FILE", 1 << 20)
-    monkeypatch.setattr("mechdesign.catalog.load.LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr("mechdesign.catalog.shipped.LARGEST_FILE", 1 << 20)
     (tmp_path / "model.toml").symlink_to("/dev/zero")
     with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
         load_mechanism("/dev/zero")

@@ -50,11 +50,11 @@ def test_the_module_of_every_type_is_the_only_one_with_its_word():
     here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(PACKAGES)}
     assert len(here) > 50
     for word, kind in here.items():
-        assert list(kinds._modules_with_type(PACKAGES, word)) == [kind.__module__]
+        assert list(kinds._modules_with("type", word, PACKAGES)) == [kind.__module__]
 
 
 def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
     read, has = [], kinds._mentions
     monkeypatch.setattr(kinds, "_mentions", lambda path, given: read.append(path) or has(path, given))
-    assert next(kinds._modules_with_type(PACKAGES, "kary-response")) == "mechdesign.collect.kary"
+    assert next(kinds._modules_with("type", "kary-response", PACKAGES)) == "mechdesign.collect.kary"
     assert len(read) < 10

@@ -191,7 +191,7 @@ def horizon_bound(problem: AuctionHorizon, shares: Array, tasks: Array) -> Fract
     >>> problem = AuctionHorizon(users=4, tasks=1, slots=3, epsilon=1.0, value_range=0.3, participation=0.5)
     >>> free = horizon_bound(problem, np.zeros(4), np.zeros((3, 1)))
     >>> paid = horizon_bound(problem, problem.instance.costs.min(axis=0), np.zeros((3, 1)))
-    >>> free, float(paid) <= 2 * problem.instance.costs.min(axis=0).sum()
+    >>> free, bool(paid <= 2 * problem.instance.costs.min(axis=0).sum())
     (Fraction(0, 1), True)
     """
     instance = problem.instance

@@ -24,7 +24,7 @@ from mechdesign.families.incentives.environment import (
     Environment,
     Profile,
     Whole,
-    amount,
+    fraction_amount,
     profile_text,
     written,
 )
@@ -60,8 +60,8 @@ class Demands:
     participation: str = value_field(partial(one_of, known=get_args(Participation)), default="ex-post")
     budget: str = value_field(partial(one_of, known=get_args(Budget)), default="none")
     transfers: bool = value_field(_flag, default=True)
-    payment_low: Fraction | None = value_field(amount, default=None, optional=True)
-    payment_high: Fraction | None = value_field(amount, default=None, optional=True)
+    payment_low: Fraction | None = value_field(fraction_amount, default=None, optional=True)
+    payment_high: Fraction | None = value_field(fraction_amount, default=None, optional=True)
 
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""

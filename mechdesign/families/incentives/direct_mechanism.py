@@ -25,7 +25,13 @@ from mechdesign.families.incentives.deviations import (
     exact_rule,
 )
 from mechdesign.families.incentives.direct_rule import DirectRule
-from mechdesign.families.incentives.environment import Environment, Whole, amount, amounts_of, nested_list
+from mechdesign.families.incentives.environment import (
+    Environment,
+    Whole,
+    amounts_of,
+    fraction_amount,
+    nested_list,
+)
 from mechdesign.families.incentives.environments import NAMED, environment_of
 
 Goal = Literal["revenue", "welfare", "weights"]
@@ -67,7 +73,7 @@ def _weights(problem: DirectMechanism, name: str, value: Any, columns: int) -> W
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
-        while isinstance(value[0][0], (list, tuple)):
+        while value[0] and isinstance(value[0][0], (list, tuple)):
             value = [row for part in value for row in part]
         if len(value) != environment.profiles:
             what = f"expected {environment.profiles} rows, one per profile, got {len(value)}"
@@ -81,7 +87,7 @@ def _weights(problem: DirectMechanism, name: str, value: Any, columns: int) -> W
 def _limit(problem: DirectMechanism, name: str, value: Any) -> Fraction:
     if not problem.transfers:
         raise ParameterError(name, "is stated, but transfers are off", "omit it, or write transfers = true")
-    return amount(name, value)
+    return fraction_amount(name, value)
 
 
 @frozen_problem()

@@ -33,12 +33,12 @@ MOST_VARIABLES = 2_000_000
 """Profiles times outcomes and agents; more are refused before any table is made."""
 
 
-def amount(field: str, value: Any) -> Fraction:
+def fraction_amount(field: str, value: Any) -> Fraction:
     """Return a number as the fraction that was written.
 
     Examples
     --------
-    >>> amount("cost", 0.1), amount("cost", "1/3"), amount("cost", 2)
+    >>> fraction_amount("cost", 0.1), fraction_amount("cost", "1/3"), fraction_amount("cost", 2)
     (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1))
     """
     if type(value) is float:
@@ -54,7 +54,7 @@ def amounts_of(field: str, values: Any, count: int | None = None) -> tuple[Fract
         raise ParameterError(field, f"expected a list of numbers, got {text_of(values)}")
     if count is not None and len(values) != count:
         raise ParameterError(field, f"expected {count} entries, got {len(values)}")
-    return tuple(amount(f"{field}[{place}]", value) for place, value in enumerate(values))
+    return tuple(fraction_amount(f"{field}[{place}]", value) for place, value in enumerate(values))
 
 
 def written(value: Fraction) -> Any:
@@ -316,7 +316,7 @@ def shown_name(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(map(shown_name, value))
     try:
-        return decimal_name(amount("name", value))
+        return decimal_name(fraction_amount("name", value))
     except ParameterError:
         return str(value)
 
@@ -413,7 +413,7 @@ def _value_table(
     shape = own if is_own else full
     entries = _flat(field, table, shape)
     result = np.empty(len(entries), dtype=object)
-    result[:] = [amount(field, entry) for entry in entries]
+    result[:] = [fraction_amount(field, entry) for entry in entries]
     return read_only(result.reshape(shape))
 
 

@@ -22,9 +22,9 @@ from mechdesign.core.values import changed
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.incentives.environment import (
     Environment,
-    amount,
     decimal_name,
     environment_of_tables,
+    fraction_amount,
     require_size,
 )
 from mechdesign.work.files import read_text
@@ -50,7 +50,7 @@ def _kinds(types: Any, agents: Any, least: int = 1) -> Kinds:
         raise ParameterError("types", f"expected {agents} lists, one per agent, got {len(types)}")
     count = len(types) if nested else integer("agents", 1 if agents is None else agents, least, MOST_AGENTS)
     rows = types if nested else [types] * count
-    return [[amount(f"types[{agent}]", value) for value in row] for agent, row in enumerate(rows)]
+    return [[fraction_amount(f"types[{agent}]", value) for value in row] for agent, row in enumerate(rows)]
 
 
 def _distribution(prior: Any, count: int) -> Any:
@@ -110,7 +110,7 @@ def multi_unit(
         list(winners) for size in range(most + 1) for winners in combinations(range(len(kinds)), size)
     ]
     outcomes = ["+".join(names[agent] for agent in winners) or "unsold" for winners in receives]
-    each = amount("worth", worth)
+    each = fraction_amount("worth", worth)
     cost = [each * len(winners) for winners in receives]
     return _allocation(kinds, names, outcomes, receives, cost, prior, joint)
 
@@ -145,7 +145,7 @@ def procurement(
     kinds = _kinds(types, agents)
     names = [f"supplier{number}" for number in range(1, len(kinds) + 1)]
     receives: list[list[int]] = [[], *([agent] for agent in range(len(kinds)))]
-    gain = -amount("worth", worth)
+    gain = -fraction_amount("worth", worth)
     cost = [0, *[gain] * len(kinds)]
     return _allocation(kinds, names, ["none", *names], receives, cost, prior, joint, sign=-1)
 
@@ -158,8 +158,8 @@ def two_goods(types: Any, prior: Any = None, extra: Any = 0) -> Environment:
     for place, pair in enumerate(types):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise ParameterError(f"types[{place}]", f"{text_of(pair)} is not a pair", "give two values")
-        pairs.append([amount(f"types[{place}]", value) for value in pair])
-    bonus = amount("extra", extra)
+        pairs.append([fraction_amount(f"types[{place}]", value) for value in pair])
+    bonus = fraction_amount("extra", extra)
     return environment_of_tables(
         types=[[" ".join(map(decimal_name, pair)) for pair in pairs]],
         outcomes=["none", "first", "second", "both"],
@@ -220,7 +220,7 @@ def assignment(types: Any, agents: Any = None, prior: Any = None, joint: Any = N
     objects = len(types[0])
     people = integer("agents", objects if agents is None else agents, 1, objects)
     kinds = [
-        [amount(f"types[{place}]", value) for value in row]
+        [fraction_amount(f"types[{place}]", value) for value in row]
         for place, row in enumerate(types)
         if len(row) == objects or _refused_row(place, objects, len(row))
     ]

@@ -27,10 +27,10 @@ from mechdesign.families.incentives.direct_rule import ScreeningMenu
 from mechdesign.families.incentives.environment import (
     Environment,
     Whole,
-    amount,
     amounts_of,
     decimal_name,
     environment_of_tables,
+    fraction_amount,
     require_size,
     written,
 )
@@ -96,7 +96,7 @@ def _cost(problem: Screening, name: str, value: Any) -> Amounts | Fraction:
         if len(costs) != len(problem.quantities):
             raise ParameterError(name, f"expected {len(problem.quantities)} entries, got {count}")
         return Amounts(costs)
-    result = amount(name, value)
+    result = fraction_amount(name, value)
     if problem.quantities is None and result <= 0:
         raise ParameterError(name, f"{text_of(result)} is not above 0", "continuous quantities need a cost")
     return result

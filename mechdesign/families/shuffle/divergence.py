@@ -78,6 +78,7 @@ def mixture(parts: list[tuple[Fraction, Mass]]) -> Mass:
 
     Examples
     --------
+    >>> from mechdesign.audit.mass import binomial_mass
     >>> fair = binomial_mass(1, Fraction(1, 2))
     >>> mixture([(Fraction(1, 4), fair), (Fraction(3, 4), fair.shifted(1))]).mass
     array([0.125, 0.5  , 0.375])
@@ -97,6 +98,7 @@ def hockey_stick(first: Mass, second: Mass, epsilon: float) -> Divergence:
 
     Examples
     --------
+    >>> import math
     >>> flipped = mixture([(Fraction(1), Mass(0, np.array([0.25, 0.75])))])
     >>> kept = mixture([(Fraction(1), Mass(0, np.array([0.75, 0.25])))])
     >>> round(hockey_stick(kept, flipped, math.log(2.0)), 12)
@@ -126,6 +128,7 @@ def shift_divergence(law: Mass, epsilon: float, by: int = 1) -> Divergence:
 
     Examples
     --------
+    >>> from mechdesign.audit.mass import binomial_mass
     >>> noise = binomial_mass(100, Fraction(1, 2))
     >>> 1e-7 < shift_divergence(noise, 0.9) < 1e-6
     True

@@ -56,6 +56,7 @@ def one_below(limit: int, source: BitSource | Again) -> int:
     Examples
     --------
     >>> from mechdesign.exact.randomness import bit_source
+    >>> from mechdesign.exact.draws import below
     >>> one_below(3, bit_source(1)) == int(below(3, 1, bit_source(1))[0])
     True
     """
