@@ -85,7 +85,7 @@ def frequency_coverage(
         for population in (False, True):
             counts = drawn_reports(answers, channel, population, repetitions, rng)
             value = counts / users @ mechanism.scores.matrix.T
-            inside = mechanism.limits(value, users, population).reach(nearly(truth - value), TAIL)
+            inside = mechanism.scores.limits(value, users, population).reach(nearly(truth - value), TAIL)
             least = min(least, float(inside.mean(axis=0).min()))
     return least
 

@@ -147,7 +147,7 @@ def _direct_mechanisms(quick: bool) -> Iterator[Parameters]:
     numbers = (2, 3) if quick else (2, 3, 5, 8)
     for bidders, values, incentives in product((1, 2), numbers, ("dominant", "bayesian")):
         yield {
-            "environment": {"name": "single-item", "values": [list(range(1, values + 1))] * bidders},
+            "environment": {"name": "single-item", "types": list(range(1, values + 1)), "agents": bidders},
             "incentives": incentives,
         }
 
@@ -157,7 +157,7 @@ def _screenings(quick: bool) -> Iterator[Parameters]:
         for seed in range(2):
             chances = np.random.default_rng([types, seed]).integers(1, 9, types).tolist()
             prior = [f"{chance}/{sum(chances)}" for chance in chances]
-            yield {"types": list(range(1, types + 1)), "prior": prior}
+            yield {"types": list(range(1, types + 1)), "prior": prior, "quantities": list(range(types + 1))}
 
 
 def _contracts(quick: bool) -> Iterator[Parameters]:

@@ -109,9 +109,9 @@ def test_an_estimate_stands_beside_the_reports_as_they_came():
 
 
 def test_reports_that_are_no_answers_are_not_shown_as_such():
-    fewer = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2.0, utility=[[1, 0], [0, 1], [0, 1]])
-    channel = md.solve(fewer).mechanism()
-    assert channel.estimate([0, 1, 1], population=False).reported is None
+    more = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0, utility=[[1, 0, 0.6], [0, 1, 0.6]])
+    channel = md.solve(more).mechanism()
+    assert channel.estimate([0, 1, 1]).reported is None
 
 
 def test_means_are_drawn_with_their_intervals():
