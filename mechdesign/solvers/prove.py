@@ -159,7 +159,10 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
     trials = ((0.0, RAISE),) if cone.is_polyhedral else TRIALS
     for multipliers in cone.duals:
         for margin, direction in trials:
-            lower, why = _proven(cone, multipliers, bounds, margin, direction)
+            try:
+                lower, why = _proven(cone, multipliers, bounds, margin, direction)
+            except OverflowError:
+                lower, why = None, "its numbers are beyond those of doubles; scale the program"
             if lower is not None:
                 best = max(best or (lower, why), (lower, why))
                 break
