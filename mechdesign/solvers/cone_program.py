@@ -8,7 +8,6 @@ for linear programs, also those of a vertex.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:
     import cvxpy
@@ -62,7 +62,6 @@ class ConeProgram:
     cones: list[tuple[str, range]]
     duals: list[Array]
     names: list[str]
-    places: dict[int, tuple[int, tuple[int, ...]]]
     sense: str
     value: float | None
     solver: str
@@ -72,6 +71,8 @@ class ConeProgram:
         """Return the cone program of a relaxed program, solved; or why there is none."""
         import cvxpy
 
+        if not isinstance(program, cvxpy.Problem):
+            raise ParameterError("program", f"expected a cvxpy.Problem, got {text_of(program)}")
         if not program.is_dcp():
             raise ParameterError("program", "is not convex by cvxpy's rules", "see program.is_dcp()")
         relaxed = _relaxed(program)
@@ -96,7 +97,6 @@ class ConeProgram:
                 number = Fraction(entry)
                 columns[column].append((row, number))
                 rows[row][column] = number
-        names, places = _names(relaxed, data["param_prob"], matrix.shape[1])
         return cls(
             columns,
             rows,
@@ -105,8 +105,7 @@ class ConeProgram:
             Fraction(float(inverse[-1]["offset"])),
             list(_cones(dims)),
             duals,
-            names,
-            places,
+            _names(relaxed, data["param_prob"], matrix.shape[1]),
             sense_of(program),
             value if program.value is None else float(program.value),
             solver,
@@ -130,24 +129,6 @@ class ConeProgram:
                     singles.setdefault(column, []).append((row, entry, kind))
         return singles
 
-    def bounds_of(self, box: Any) -> dict[int, Fraction]:
-        """Return the bounds of |x_j| that the caller states."""
-        if box is None:
-            return {}
-        if isinstance(box, Mapping):
-            bounds: dict[int, Fraction] = {}
-            for variable, limit in box.items():
-                if getattr(variable, "id", None) not in self.places:
-                    raise ParameterError(
-                        "box", f"{variable} is no variable of the program", "name its variables"
-                    )
-                start, shape = self.places[variable.id]
-                limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), shape).ravel(order="F")
-                bounds |= {start + place: _limit(entry) for place, entry in enumerate(limits.tolist())}
-            return bounds
-        limit = _limit(float(box))
-        return {column: limit for column, name in enumerate(self.names) if name}
-
     def remainder(self, y: Sequence[Fraction]) -> list[Fraction]:
         """Return r = c + A'y."""
         return [
@@ -156,10 +137,37 @@ class ConeProgram:
         ]
 
 
-def _limit(number: float) -> Fraction:
-    if not math.isfinite(number) or number < 0.0:
-        raise ParameterError("box", f"{number:g} is no bound", "give finite numbers >= 0")
-    return Fraction(number)
+def within_box(program: cvxpy.Problem, box: Any) -> cvxpy.Problem:
+    """Return the program with rows that bound |x| of its variables.
+
+    Raises
+    ------
+    ParameterError
+        For a box that is no number >= 0, nor a mapping of variables of the program to such numbers or arrays.
+    """
+    import cvxpy
+
+    variables = program.variables()
+    if not isinstance(box, Mapping):
+        box = dict.fromkeys(variables, box)
+    rows = []
+    for variable, limit in box.items():
+        if not any(variable is known for known in variables):
+            raise ParameterError(
+                "box", f"{text_of(variable)} is no variable of the program", "name its variables"
+            )
+        try:
+            limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), variable.shape)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                "box", f"{text_of(limit)} is no number >= 0, nor an array of the variable's shape"
+            ) from None
+        if not (np.isfinite(limits).all() and (limits >= 0.0).all()):
+            raise ParameterError("box", f"{text_of(limit)} is no bound", "give finite numbers >= 0")
+        parts = [cvxpy.real(variable), cvxpy.imag(variable)] if variable.is_complex() else [variable]
+        for part in parts:
+            rows += [part <= limits, part >= -limits]
+    return cvxpy.Problem(program.objective, [*program.constraints, *rows])
 
 
 def _relaxed(program: cvxpy.Problem) -> cvxpy.Problem:
@@ -171,12 +179,22 @@ def _relaxed(program: cvxpy.Problem) -> cvxpy.Problem:
     swapped: dict[int, Any] = {}
     more = []
     for variable in program.variables():
-        if not (variable.attributes["boolean"] or variable.attributes["integer"]):
+        attributes = dict(variable.attributes)
+        boolean, integer = attributes.pop("boolean", False), attributes.pop("integer", False)
+        if not (boolean or integer):
             continue
-        free = cvxpy.Variable(variable.shape, name=variable.name())
+        others = {
+            name: value for name, value in attributes.items() if value is not None and value is not False
+        }
+        free = cvxpy.Variable(variable.shape, name=variable.name(), **others)
         swapped[id(variable)] = free
-        if variable.attributes["boolean"]:
+        if boolean is True:
             more += [free >= 0, free <= 1]
+        elif boolean:  # some entries only
+            chosen = np.zeros(variable.size)
+            chosen[np.ravel_multi_index(tuple(variable.boolean_idx), variable.shape, order="F")] = 1.0
+            chosen = chosen.reshape(variable.shape, order="F")
+            more += [cvxpy.multiply(chosen, free) >= 0, cvxpy.multiply(chosen, free) <= chosen]
     objective = type(program.objective)(_replaced(program.objective.args[0], swapped))
     constraints = [_with_variables(constraint, swapped) for constraint in program.constraints]
     return cvxpy.Problem(objective, [*constraints, *more])
@@ -241,20 +259,14 @@ def _vertex_dual(data: Any) -> Array | None:
     return -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
 
 
-def _names(
-    program: Any, stuffed: Any, count: int
-) -> tuple[list[str], dict[int, tuple[int, tuple[int, ...]]]]:
-    """Return the names of the columns, and where each variable of the program stands."""
-    names, places = [""] * count, {}
+def _names(program: Any, stuffed: Any, count: int) -> list[str]:
+    """Return the names of the columns; empty for those of variables that cvxpy made."""
+    names = [""] * count
     for variable in program.variables():
-        start = stuffed.var_id_to_col.get(variable.id)
-        if start is None:
-            continue
-        places[variable.id] = (start, variable.shape)
-        for place in range(variable.size):
-            if start + place < count:
-                names[start + place] = variable.name() + (f"[{place}]" if variable.size > 1 else "")
-    return names, places
+        start = stuffed.var_id_to_col.get(variable.id, count)
+        for place in range(min(variable.size, count - start)):
+            names[start + place] = variable.name() + (f"[{place}]" if variable.size > 1 else "")
+    return names
 
 
 def _cones(dims: Any) -> Iterator[tuple[str, range]]:

@@ -31,7 +31,8 @@ def silent_highs() -> Any:
     """Return a solver object of highspy that prints nothing.
 
     Since highspy 1.16 its constructor prints a banner while it enables callbacks; whatever reads our standard
-    output, such as a reader of JSON, would stumble over it.
+    output, such as a reader of JSON, would stumble over it. Where another package has run HiGHS in this
+    process with more threads, HiGHS refuses to run with one until its global scheduler is made anew.
 
     Examples
     --------
@@ -44,6 +45,13 @@ def silent_highs() -> Any:
         def enableCallbacks(self) -> None:  # noqa: N802 (the name that highspy's constructor calls)
             self.silent()
             super().enableCallbacks()
+
+        def run(self) -> Any:
+            status = super().run()
+            if status == module.HighsStatus.kError:
+                module.Highs.resetGlobalScheduler(True)
+                status = super().run()
+            return status
 
     solver = QuietHighs()
     solver.silent()

@@ -6,9 +6,8 @@ cone K*,
 
     c'x = (c + A'y)'x - y'(b - s) = r'x - b'y + y's >= r'x - b'y,        r = c + A'y,
 
-since y's >= 0. So d - b'y is a lower bound where r = 0, and else d - b'y - sum_j |r_j| m_j for all x with
-|x_j| <= m_j. The y of a solver is nearly this; here it becomes exactly this, and all is computed in
-fractions:
+since y's >= 0. So d - b'y is a lower bound where r = 0. The y of a solver is nearly this; here it becomes
+exactly this, and all is computed in fractions:
 
 1. *In the cone.* Nonnegative: the negative parts become 0. Second order: the head is raised until its
    square is at least the sum of the squares of the tail. Exponential, u < 0 and w >= -u e^(v/u - 1): w is
@@ -17,10 +16,9 @@ fractions:
    eigenvectors in floating point, and R is exact. In its vector the entries outside of the diagonal are
    multiplied by sqrt 2; what a rational approximation of it leaves is a part of R.
 2. *Without remainder.* r_j is moved into the multiplier of a row that bounds x_j alone (Neumaier and
-   Shcherbina 2004), or is multiplied by the bound of |x_j| that the caller states (``box``). For what is
-   left the equations A'dy = -r are solved exactly in fractions, with the rows whose multipliers may move:
-   equations, and rows inside of their cones (Jansson, Chaykin and Keil 2007). The membership is checked
-   again after that, exactly.
+   Shcherbina 2004), of the program or of the caller's ``box``. For what is left the equations A'dy = -r are
+   solved exactly in fractions, with the rows whose multipliers may move: equations, and rows inside of their
+   cones (Jansson, Chaykin and Keil 2007). The membership is checked again after that, exactly.
 
 What is proven is a bound of the cone program, whose numbers are the doubles that cvxpy made of the problem.
 """
@@ -36,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.solvers.cone_program import Array, ConeProgram, Vector, sense_of
+from mechdesign.solvers.cone_program import Array, ConeProgram, Vector, sense_of, within_box
 
 if TYPE_CHECKING:
     import cvxpy
@@ -131,7 +129,7 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
         Linear, second-order, semidefinite or with exponentials and logarithms. Integer variables are relaxed:
         the bound is one for them as well.
     box : number, or mapping of variables to numbers or arrays, optional
-        What |x| is known to be at most; it is needed only for variables that the program does not bound.
+        What |x| is known to be at most; it is used only where there is no bound without it.
 
     Returns
     -------
@@ -150,21 +148,29 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
     >>> float(prove(program))
     1.0
     """
+    boxed = None if box is None else within_box(program, box)
+    result = _bound_of(program, "valid for all feasible points")
+    if result.bound is None and boxed is not None:
+        return _bound_of(boxed, "valid within the box of the caller")
+    return result
+
+
+def _bound_of(program: cvxpy.Problem, scope: str) -> ProvenBound:
+    """Return the bound of a program, which holds where ``scope`` says."""
     cone = ConeProgram.of(program)
     if isinstance(cone, str):
         return ProvenBound(None, None, sense_of(program), cone, "cvxpy")
-    bounds = cone.bounds_of(box)
-    best: tuple[Fraction, str] | None = None
+    best: Fraction | None = None
     failure = ""
     trials = ((0.0, RAISE),) if cone.is_polyhedral else TRIALS
     for multipliers in cone.duals:
         for margin, direction in trials:
             try:
-                lower, why = _proven(cone, multipliers, bounds, margin, direction)
+                lower, why = _proven(cone, multipliers, margin, direction)
             except OverflowError:
                 lower, why = None, "its numbers are beyond those of doubles; scale the program"
             if lower is not None:
-                best = max(best or (lower, why), (lower, why))
+                best = lower if best is None else max(best, lower)
                 break
             failure = why
             if why == TOO_MUCH:
@@ -173,8 +179,8 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
         return ProvenBound(
             None, cone.value, cone.sense, failure or "the solver has no multipliers", cone.solver
         )
-    signed = best[0] if cone.sense == "min" else -best[0]
-    return ProvenBound(signed, cone.value, cone.sense, best[1], cone.solver)
+    signed = best if cone.sense == "min" else -best
+    return ProvenBound(signed, cone.value, cone.sense, scope, cone.solver)
 
 
 # The proof
@@ -190,9 +196,9 @@ class _TooMuchError(Exception):
 
 
 def _proven(
-    cone: ConeProgram, multipliers: Array, bounds: Mapping[int, Fraction], margin: float, direction: str
+    cone: ConeProgram, multipliers: Array, margin: float, direction: str
 ) -> tuple[Fraction | None, str]:
-    """Return a lower bound of the minimum and what it rests on, or None and why there is none."""
+    """Return a lower bound of the minimum, or None and why there is none."""
     if not np.isfinite(multipliers).all():
         return None, "the solver's multipliers are not finite"
     y = [Fraction(entry) for entry in multipliers.tolist()]
@@ -200,12 +206,13 @@ def _proven(
         _put_inside(kind, rows, y, margin, direction)
     rest = cone.remainder(y)
     _absorb(cone, y, rest)
-    free = [column for column, part in enumerate(rest) if part and column not in bounds]
+    free = [column for column, part in enumerate(rest) if part]
+    is_raised = direction == RAISE and not free  # which puts y into its cones by how it is computed
     if free:
         if not margin and not cone.is_polyhedral:
             return None, OUTSIDE
         try:
-            steps = _exact_steps(cone, y, rest, bounds)
+            steps = _exact_steps(cone, y, rest)
         except _TooMuchError:
             return None, TOO_MUCH
         if steps is None:
@@ -214,15 +221,13 @@ def _proven(
             y[row] += step
         rest = cone.remainder(y)
         _absorb(cone, y, rest)
-        free = [column for column, part in enumerate(rest) if part and column not in bounds]
+        free = [column for column, part in enumerate(rest) if part]
         if free:
             return None, _unbounded(cone, free[0])
-        if not all(_is_inside(kind, rows, y) for kind, rows in cone.cones):
-            return None, OUTSIDE
-    loss = sum((abs(part) * bounds[column] for column, part in enumerate(rest) if part), Fraction(0))
+    if not is_raised and not all(_is_inside(kind, rows, y) for kind, rows in cone.cones):
+        return None, OUTSIDE
     value = cone.constant - sum((b * part for b, part in zip(cone.b, y, strict=True) if b), Fraction(0))
-    used = any(rest)
-    return value - loss, "valid within the box of the caller" if used else "valid for all feasible points"
+    return value, ""
 
 
 def _unbounded(cone: ConeProgram, column: int) -> str:
@@ -375,9 +380,7 @@ def _absorb(cone: ConeProgram, y: list[Fraction], rest: list[Fraction]) -> None:
             rest[column] += step * entry
 
 
-def _exact_steps(
-    cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fraction], bounds: Mapping[int, Fraction]
-) -> Vector | None:
+def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fraction]) -> Vector | None:
     """Return changes of multipliers after which no remainder is left where there is no bound, exactly.
 
     The unknowns are the multipliers that may move; every column without a bound is an equation. The least
@@ -386,7 +389,7 @@ def _exact_steps(
     """
     room = _room(cone, y)
     bounded = {column for column in range(len(rest)) if _is_bounded(cone, column)}
-    targets = [column for column in range(len(rest)) if column not in bounds and column not in bounded]
+    targets = [column for column in range(len(rest)) if column not in bounded]
     if len(targets) > MOST_EXACT:
         raise _TooMuchError
     entries = [[(row, entry) for row, entry in cone.columns[column] if row in room] for column in targets]

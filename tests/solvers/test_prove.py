@@ -150,6 +150,22 @@ def test_a_wrong_multiplier_of_a_solver_gives_a_weaker_bound_and_no_wrong_one(mo
     assert weaker >= 4
 
 
+@pytest.mark.parametrize("direction", [proofs.RAISE, proofs.SHRINK, proofs.LAST])
+def test_no_way_into_a_cone_is_believed(direction, monkeypatch):
+    """The head of the multipliers is too small; shrinking their last entry, which is 0, leaves them outside."""
+    x, solved = cvxpy.Variable(3, name="x"), cone_program._solved
+    program = cvxpy.Problem(cvxpy.Minimize(3 * x[0] + 4 * x[1]), [cvxpy.norm(x) <= 1, x >= -9, x <= 9])
+
+    def too_small(*arguments):
+        value, solver, duals = solved(*arguments)
+        return value, solver, [np.where(dual == dual.max(), 0.1 * dual, dual) for dual in duals]
+
+    monkeypatch.setattr(proofs, "TRIALS", ((1e-12, direction),))
+    monkeypatch.setattr(cone_program, "_solved", too_small)
+    result = prove(program)
+    assert result.bound is None or result.bound <= -5
+
+
 def test_a_maximum_and_constants_and_integers():
     x = cvxpy.Variable(2, name="x")
     largest = prove(cvxpy.Problem(cvxpy.Maximize(x[0] + 3 * x[1] + 7), [x >= 0, x[0] + x[1] <= 2]))
@@ -182,6 +198,35 @@ def test_a_variable_without_a_bound_needs_a_box():
     for box, reason in ((-1.0, "no bound"), (math.inf, "no bound"), ({cvxpy.Variable(): 1.0}, "no variable")):
         with pytest.raises(ParameterError, match=reason):
             prove(tilted, box=box)
+
+
+def test_some_entries_of_a_variable_may_be_whole_or_boolean_or_bounded():
+    """The others are not: a bound that took them for boolean would be wrong."""
+    some = cvxpy.Variable(3, boolean=[(0, 2)], name="b")
+    program = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(some)), [some >= -5])
+    assert 0 <= -5 - prove(program).bound < Fraction(1, 10**9)  # the second entry alone is below 0
+    program.solve(solver="HIGHS")
+    assert program.value == pytest.approx(-5.0)
+    table = cvxpy.Variable((2, 2), boolean=[(0, 1), (1, 1)], name="t")
+    lowest = prove(cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(table)), [table >= -5]))
+    assert 0 <= -10 - lowest.bound < Fraction(1, 10**9)
+    limited = cvxpy.Variable(2, integer=True, bounds=[-1, 2.5], name="n")
+    assert 0 <= prove(cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(limited)))).bound - 5 < Fraction(1, 10**9)
+    above = cvxpy.Variable(2, nonneg=True, name="y")
+    boxed = prove(cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(above))), box={above: [1.0, 3.0]})
+    assert 0 <= boxed.bound - 4 < Fraction(1, 10**9)
+    assert "box" in boxed.why
+
+
+def test_wrong_arguments_are_one_line():
+    x = cvxpy.Variable(2, name="x")
+    for wrong in ("x", None, cvxpy.Minimize(x[0])):
+        with pytest.raises(ParameterError, match="expected a cvxpy"):
+            prove(wrong)
+    program = cvxpy.Problem(cvxpy.Minimize(x[0]), [x >= 0])
+    for box in ("a", [1.0, 2.0, 3.0], {x: "a"}):
+        with pytest.raises(ParameterError, match="box: "):
+            prove(program, box=box)
 
 
 def test_what_has_no_optimum_or_no_proof_says_so():

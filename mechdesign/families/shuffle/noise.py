@@ -316,17 +316,17 @@ class Noise(ABC):
 
     def decoder(self, dummies: float) -> TwoKinds:
         """Return what all messages say of a value when this many of them are not the users' own."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no linear decoder")
 
     @property
     def sum_digits(self) -> Sequence[Digit]:
         """What the messages of all users say of a sum, one for each of their kinds."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} says nothing of sums")
 
     @property
     def rmse(self) -> float:
         """The root mean squared error at its worst over all data: of sums, and where noises are compared."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} is not compared by its error")
 
     @abstractmethod
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:

@@ -194,7 +194,7 @@ def test_rounded_lotteries_have_payments_of_their_own():
     lotteries = np.array([[out_of - 1, 1], [out_of // 5, out_of - out_of // 5], [0, out_of]], dtype=object)
     exact = fraction_array(lotteries, out_of)
     payments = implementable(market, exact, participation=True).payments
-    rule = ExactRule(lotteries, out_of, *ExactRuleParts(payments))
+    rule = ExactRule(lotteries, out_of, *payment_parts(payments))
     made = DirectRule.of(market, Demands(), rule)
     assert TOTAL // 8 <= max(made.out_of) <= TOTAL
     assert made.audit().holds
@@ -205,7 +205,7 @@ def test_rounded_lotteries_have_payments_of_their_own():
         DirectRule.of(market, Demands(budget="no-deficit"), rule)
 
 
-def ExactRuleParts(payments):  # noqa: N802 (a pair for the constructor)
+def payment_parts(payments):
     from mechdesign.families.incentives.deviations import common_integers
 
     return common_integers(payments)
