@@ -152,7 +152,7 @@ def test_a_wrong_multiplier_of_a_solver_gives_a_weaker_bound_and_no_wrong_one(mo
 
 @pytest.mark.parametrize("direction", [proofs.RAISE, proofs.SHRINK, proofs.LAST])
 def test_no_way_into_a_cone_is_believed(direction, monkeypatch):
-    """The head of the multipliers is too small; shrinking their last entry, which is 0, leaves them outside."""
+    """The head of the multipliers is too small; a smaller last entry, which is 0, leaves them outside."""
     x, solved = cvxpy.Variable(3, name="x"), cone_program._solved
     program = cvxpy.Problem(cvxpy.Minimize(3 * x[0] + 4 * x[1]), [cvxpy.norm(x) <= 1, x >= -9, x <= 9])
 
