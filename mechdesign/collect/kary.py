@@ -63,8 +63,8 @@ class KaryScores(Scores):
     ----------
     own, high, low : int
         The integer weights of the channel.
-    kept : (k,) int array
-        The kept answers, the shared delegate first.
+    likely : (k,) int array
+        The answers that are reported by those who gave another one, the shared delegate first.
     outside : int array
         The other answers.
     """
@@ -72,13 +72,13 @@ class KaryScores(Scores):
     own: int
     high: int
     low: int
-    kept: Index
+    likely: Index
     outside: Index
 
     @property
     def gain(self) -> float:
         """Difference of the probabilities of the own report and of another one; of integers."""
-        return (self.own + self.high - self.low) / TOTAL if len(self.kept) > 1 else 1.0
+        return (self.own + self.high - self.low) / TOTAL if len(self.likely) > 1 else 1.0
 
     def estimate(
         self, counts: NDArray[np.int64], population: bool
@@ -100,7 +100,7 @@ class KaryScores(Scores):
             moments.append(np.repeat(np.stack([mine, theirs, theirs])[:, :, None], len(numbers), axis=2))
             steps.append(np.full(len(numbers), np.ptp(scores)))
             shares.append(math.fsum(value[place]))
-        index[self.kept[0]] = delegate
+        index[self.likely[0]] = delegate
         both, last = self._delegate(*shares)
         value = np.concatenate([*values, [1.0 - math.fsum(shares)]])
         own, others, worst = np.concatenate([*moments, both[:, :, None]], axis=2)
@@ -117,7 +117,7 @@ class KaryScores(Scores):
         low, own = self.low / TOTAL, self.own / TOTAL
         kinds = []
         for members, start, factor, chance in (
-            (self.kept[1:], low, self.gain, own + self.high / TOTAL),
+            (self.likely[1:], low, self.gain, own + self.high / TOTAL),
             (self.outside, 0.0, own or 1.0, own),
         ):
             numbers, place = np.unique(counts[members], return_inverse=True)
@@ -126,9 +126,9 @@ class KaryScores(Scores):
 
     def typical_variance(self) -> float:
         (inner, outside), by_answer = self._by_report(), self._by_answer()
-        part = 1.0 / (len(self.kept) + len(self.outside))
+        part = 1.0 / (len(self.likely) + len(self.outside))
         parts = [part * mine + (1.0 - part) * theirs for mine, theirs in (inner, outside)]
-        weights = (1.0, len(self.kept) - 1.0, float(len(self.outside)))
+        weights = (1.0, len(self.likely) - 1.0, float(len(self.outside)))
         parts.append(part * sum(weight * one for weight, one in zip(weights, by_answer, strict=True)))
         return max(parts)
 
@@ -143,7 +143,7 @@ class KaryScores(Scores):
         """
         own, high, low = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL
         inner = outside = (0.0, 0.0)
-        if len(self.kept) > 1:
+        if len(self.likely) > 1:
             true, false = own + high, low
             inner = true * (1.0 - true) / self.gain**2, false * (1.0 - false) / self.gain**2
         if len(self.outside):
@@ -152,7 +152,7 @@ class KaryScores(Scores):
 
     def _by_answer(self) -> tuple[float, float, float]:
         """Return the variance of the delegate's score for who answers it, another kept answer, another."""
-        own, high, low, k = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL, len(self.kept)
+        own, high, low, k = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL, len(self.likely)
         kept_score, outside_score = 1.0 / self.gain, 1.0 / own if own and len(self.outside) else 0.0
         chance_kept = (k - 1) * low  # of a report among the kept ones other than the delegate
 
@@ -174,7 +174,7 @@ class KaryScores(Scores):
         kept, outside : float
             The estimated shares of the other kept answers and of those that are not kept.
         """
-        own, low, k = self.own / TOTAL, self.low / TOTAL, len(self.kept)
+        own, low, k = self.own / TOTAL, self.low / TOTAL, len(self.likely)
         top = 1.0 + (k - 1) * low / self.gain
         scores = np.array([top, top - 1.0 / self.gain, top - (1.0 / own if len(self.outside) else 0.0)])
         rest = (k - 1) * low  # the chance of a report among the kept ones other than the delegate

@@ -33,7 +33,6 @@ from mechdesign.families.joint.likelihood import (
     judged,
     most_likely,
 )
-from mechdesign.families.joint.maker import maker_note, require_maker
 from mechdesign.families.joint.one_hot import (
     GENERATORS,
     Codes,
@@ -53,6 +52,7 @@ from mechdesign.families.joint.penalized import (
     penalized_likelihood,
     relative_entropy,
 )
+from mechdesign.families.joint.report_origin import maker_note, require_maker
 from mechdesign.families.joint.response import channel
 from mechdesign.show.figure import Bars, Figure, Panel
 

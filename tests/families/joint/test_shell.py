@@ -6,7 +6,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.maker import probabilities_of
+from mechdesign.families.joint.report_origin import probabilities_of
 
 COLLECTION = """
 [model]
