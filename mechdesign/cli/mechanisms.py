@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
+from mechdesign.cli.analysis import estimate_groups, group_options, is_weighted
 from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
 from mechdesign.cli.parser import (
     FINE,
@@ -123,6 +124,7 @@ def _estimate_options(estimate: argparse.ArgumentParser) -> None:
     picture = "the estimates with their intervals"
     operation_options(estimate, options, inputs, several=True, output="", picture=picture)
     dask_option(estimate)
+    group_options(estimate)
     estimate.set_defaults(operation="estimate")
 
 
@@ -338,6 +340,8 @@ def _randomize(options: argparse.Namespace) -> int:
 
 
 def _estimate(options: argparse.Namespace) -> int:
+    if is_weighted(options):
+        return estimate_groups(options)
     from mechdesign.cli.operations import execute
 
     return execute(options)

@@ -1,0 +1,277 @@
+"""Groups by a public column: shares and means of each with intervals, differences, a joint correction.
+
+Without weights each group's estimate is that of its reports alone, with the mechanism's own intervals. The
+difference of two groups has the limits of :class:`~mechdesign.analysis.student.DifferenceLimits`; the
+p-values of several pairs are corrected by Holm's rule. Groups are read as draws from a population.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.analysis.asking import Answers, numbered, weights_of
+from mechdesign.analysis.regression import FEW
+from mechdesign.analysis.report_scores import ReportScores
+from mechdesign.analysis.student import DifferenceLimits, holm, p_value
+from mechdesign.analysis.weights import raked, weighted
+from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.collect.intervals import Limits, NormalLimits
+from mechdesign.core.errors import EstimationError, ParameterError, named_option
+from mechdesign.core.text import counted
+
+Array = NDArray[np.float64]
+
+MOST_GROUPS = 100
+"""More groups are refused: a column of so many values is no column of groups."""
+
+
+@dataclass(frozen=True, eq=False)
+class StackedLimits(Limits):
+    """The limits of several estimates, one after the other."""
+
+    parts: Sequence[Limits]
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        pairs = [part.distances(tail) for part in self.parts]
+        down, up = (np.concatenate([np.atleast_1d(pair[side]) for pair in pairs]) for side in (0, 1))
+        return down, up
+
+
+@dataclass(frozen=True, repr=False)
+class GroupEstimates(ListedEstimate):
+    """Estimates for each group: one row a group and category.
+
+    Attributes
+    ----------
+    value, standard_error : (m,) array
+    users : int
+        All reports.
+    column : str
+        The public column.
+    groups, categories : tuple of str
+        Of each row.
+    reports : tuple of int
+        On which each row rests.
+    """
+
+    thing: ClassVar[str] = "group"
+    things: ClassVar[str] = "groups"
+
+    column: str
+    groups: tuple[str, ...]
+    categories: tuple[str, ...]
+    reports: tuple[int, ...]
+    population: bool = False
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
+
+    def _names(self) -> Sequence[str]:
+        return self.groups
+
+    def _beside(self) -> Mapping[str, Any]:
+        return {"category": self.categories, "reports": self.reports}
+
+    def _about(self) -> Mapping[str, Any]:
+        return {
+            "column": self.column,
+            "groups": list(self.groups),
+            "categories": list(self.categories),
+            "reports": list(self.reports),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Differences(ListedEstimate):
+    """Differences between groups, one row a pair and category.
+
+    Attributes
+    ----------
+    value, standard_error : (m,) array
+        First group less second.
+    pairs : tuple of str
+    categories : tuple of str
+    p_values : tuple of float
+        By the same limits; corrected by Holm's rule over all rows.
+    """
+
+    thing: ClassVar[str] = "difference"
+    things: ClassVar[str] = "differences"
+
+    pairs: tuple[str, ...]
+    categories: tuple[str, ...]
+    p_values: tuple[float, ...]
+    population: bool = True
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()
+
+    def _names(self) -> Sequence[str]:
+        return self.pairs
+
+    def _beside(self) -> Mapping[str, Any]:
+        return {"category": self.categories, "p": tuple(f"{value:.3g}" for value in self.p_values)}
+
+    def _about(self) -> Mapping[str, Any]:
+        return {
+            "differences": list(self.pairs),
+            "categories": list(self.categories),
+            "p_values": list(self.p_values),
+            "correction": "Holm",
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The estimates of one group: names of its rows, what is estimated, and its limits."""
+
+    name: str
+    categories: tuple[str, ...]
+    value: Array
+    standard_error: Array
+    reports: int
+    limits: Limits
+
+
+def by_group(
+    answers: Answers,
+    column: str,
+    question: str = "",
+    weights: str | None = None,
+    margins: Mapping[str, Mapping[str, float]] | None = None,
+    strata: str | None = None,
+    cluster: str | None = None,
+    population: bool = False,
+) -> tuple[GroupEstimates, Differences | None]:
+    """Return the estimates of each group, and the differences of all pairs of groups.
+
+    Parameters
+    ----------
+    answers : Answers
+    column : str
+        The public column that makes the groups.
+    question : str, optional
+        Of a survey.
+    weights, strata, cluster : str, optional
+        Public columns.
+    margins : mapping, optional
+        Sizes of the values of public columns in the population, which the weights are made to meet.
+    population : bool
+        Whether the shares are those of the population the users were drawn from; weighted ones and
+        differences always are.
+
+    Examples
+    --------
+    >>> from mechdesign.analysis.asking import answers_of
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> mechanism = KaryResponse.of(2, 2.0, labels=["no", "yes"])
+    >>> reports = mechanism.randomize(["no"] * 4000 + ["yes"] * 1000 + ["no"] * 5000, rng=1)
+    >>> answers = answers_of(mechanism, reports, {"ward": ["a"] * 5000 + ["b"] * 5000})
+    >>> table, differences = by_group(answers, "ward")
+    >>> print(differences)
+    10000 reports
+    difference  category  p  ...
+    """
+    scores = answers.question(question)
+    where = named_option("by")
+    texts = answers.column(column, where).astype(str)
+    names = sorted(set(texts.tolist()))
+    if len(names) > MOST_GROUPS:
+        raise ParameterError(
+            where, f"'{column}' has {len(names)} values", f"name a column of at most {MOST_GROUPS}"
+        )
+    weight, known = weights_of(answers, weights), None
+    if margins is not None:
+        weight, known = raked(answers.public, margins, weight)
+    plain = weight is None and strata is None and cluster is None
+    stratum, clusters = numbered(answers, strata, "strata"), numbered(answers, cluster, "cluster")
+    groups, draws = [], []
+    for name in names:
+        mask = texts == name
+        if plain:
+            groups.append(_own_estimate(answers, scores, mask, name, population))
+            draws.append(groups[-1] if population else _own_estimate(answers, scores, mask, name, True))
+            continue
+        inside = np.where(mask, 1.0 if weight is None else weight, 0.0)
+        result = weighted(scores, inside, stratum, clusters, known)
+        assert result.limits is not None
+        groups.append(
+            Grouped(name, result.categories, result.value, result.standard_error, result.users, result.limits)
+        )
+        draws.append(groups[-1])
+    return _table(answers, column, groups, population or not plain), _differences(answers, draws)
+
+
+def _own_estimate(
+    answers: Answers, scores: ReportScores, mask: NDArray[np.bool_], name: str, population: bool
+) -> Grouped:
+    """Return the mechanism's own estimate of a group."""
+    if not (scores.information[mask] > 0.0).any():
+        raise EstimationError("by", f"no report of the group '{name}' says anything", "join it with another")
+    estimate = answers.mechanism.estimate(answers.reports[mask], population=population)
+    if hasattr(answers.mechanism, "questions"):
+        estimate = estimate[scores.question]
+        estimate = getattr(estimate, "estimate", estimate)
+    value, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.standard_error)
+    limits = getattr(estimate, "limits", None) or NormalLimits(errors)
+    names = ("mean",) if scores.is_number else scores.names
+    return Grouped(name, names, value, errors, int(estimate.users), limits)
+
+
+def _table(answers: Answers, column: str, groups: Sequence[Grouped], population: bool) -> GroupEstimates:
+    few = [group.name for group in groups if group.reports < FEW]
+    notes = (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals are rough",) if few else ()
+    return GroupEstimates(
+        np.concatenate([group.value for group in groups]),
+        np.concatenate([group.standard_error for group in groups]),
+        len(answers.reports),
+        column,
+        tuple(group.name for group in groups for _ in group.categories),
+        tuple(category for group in groups for category in group.categories),
+        tuple(group.reports for group in groups for _ in group.categories),
+        population,
+        StackedLimits([group.limits for group in groups]),
+        notes,
+    )
+
+
+def _differences(answers: Answers, groups: Sequence[Grouped]) -> Differences | None:
+    if len(groups) < 2:
+        return None
+    pairs = list(combinations(groups, 2))
+    binary = len(groups[0].categories) == 2
+    rows = slice(1, 2) if binary else slice(None)  # of two categories one says all
+    limits = [DifferenceLimits(one.limits, two.limits) for one, two in pairs]
+    values = [one.value - two.value for one, two in pairs]
+    chances = [p_value(limit, value)[rows] for limit, value in zip(limits, values, strict=True)]
+    corrected = holm(np.concatenate(chances).tolist())
+    names = groups[0].categories[rows]
+    errors = [np.hypot(one.standard_error, two.standard_error)[rows] for one, two in pairs]
+    return Differences(
+        np.concatenate([value[rows] for value in values]),
+        np.concatenate(errors),
+        len(answers.reports),
+        tuple(f"{one.name} - {two.name}" for one, two in pairs for _ in names),
+        tuple(name for _ in pairs for name in names),
+        tuple(corrected),
+        limits=StackedLimits([SomeLimits(limit, rows) for limit in limits]),
+        notes=(f"p-values hold together for all {counted(len(corrected), 'row')} (Holm)",)
+        if len(corrected) > 1
+        else (),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SomeLimits(Limits):
+    """The limits of some of several estimates."""
+
+    limits: Limits
+    rows: slice
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        down, up = self.limits.distances(tail)
+        return np.atleast_1d(down)[self.rows], np.atleast_1d(up)[self.rows]

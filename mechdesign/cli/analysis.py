@@ -1,0 +1,269 @@
+"""Commands after collection: ``scores``, ``regress``, and groups and weights of ``estimate``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.cli.parser import FINE, AddCommand, print_json
+from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.analysis.asking import Answers
+    from mechdesign.core.tables import Block
+
+REPORT_TABLE = "a file of reports with public columns beside them: CSV or Parquet"
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add these commands to the parser."""
+    command(
+        "scores", _scores, "write what each report stands for, for other statistics programs", _scores_options
+    )
+    command("regress", _regress, "explain a private answer by public columns", _regress_options)
+
+
+def _table_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    added.add_argument("reports", metavar="REPORTS", help=REPORT_TABLE)
+    added.add_argument("--unmarked", action="store_true", help="the column of reports carries no digest")
+    added.add_argument(
+        "--missing",
+        choices=("refuse", "drop"),
+        default="refuse",
+        help="rows without a value: refuse (default)",
+    )
+
+
+def _output_options(added: argparse.ArgumentParser, required: bool = False) -> None:
+    added.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=required,
+        help="CSV, Parquet or XLSX" if not required else "CSV or Parquet",
+    )
+    added.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _scores_options(scores: argparse.ArgumentParser) -> None:
+    _table_options(scores)
+    scores.add_argument("--question", metavar="NAME", help="one question of a survey (default: all)")
+    _output_options(scores, required=True)
+
+
+def _regress_options(regress: argparse.ArgumentParser) -> None:
+    _table_options(regress)
+    regress.add_argument("formula", metavar="FORMULA", help="such as 'smokes ~ age + C(department)'")
+    regress.add_argument(
+        "--model", choices=("linear", "logit", "multinomial"), help="(default: what fits the answer)"
+    )
+    regress.add_argument("--category", metavar="NAME", help="linear: of which answer the share is explained")
+    regress.add_argument("--weights", metavar="COLUMN", help="public column of weights")
+    regress.add_argument(
+        "--cluster", metavar="COLUMN", help="public column of groups that depend on one another"
+    )
+    _output_options(regress)
+    regress.add_argument("--json", action="store_true", help="print JSON")
+
+
+def group_options(estimate: argparse.ArgumentParser) -> None:
+    """Add the options of ``estimate`` that compare groups and weigh reports."""
+    estimate.add_argument("--by", metavar="COLUMN", help="groups by a public column, and their differences")
+    estimate.add_argument("--question", metavar="NAME", help="of a survey, with --by or --weights")
+    estimate.add_argument("--weights", metavar="COLUMN", help="public column of weights")
+    estimate.add_argument(
+        "--margins",
+        metavar="FILE",
+        help="CSV with column,value,size of the population: weights that meet them",
+    )
+    estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
+    estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
+
+
+OPTIONS = ("by", "weights", "margins", "strata", "cluster")
+
+
+def is_weighted(options: argparse.Namespace) -> bool:
+    """Whether an ``estimate`` compares groups or weighs reports."""
+    wanted = any(getattr(options, name, None) is not None for name in OPTIONS)
+    if not wanted and getattr(options, "question", None) is not None:
+        raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
+    return wanted
+
+
+def _answers(options: argparse.Namespace, path: str) -> Answers:
+    from mechdesign.analysis.asking import read_answers
+    from mechdesign.collect import load_mechanism
+    from mechdesign.data.data_set import open_table
+    from mechdesign.data.intake import MissingRule
+
+    mechanism: Any = load_mechanism(options.mechanism)
+    rule = MissingRule(options.missing or "refuse")
+    answers = read_answers(mechanism, open_table(path, rule), options.unmarked)
+    if note := rule.note():
+        print(note, file=sys.stderr)
+    return answers
+
+
+def _scores(options: argparse.Namespace) -> int:
+    from mechdesign.core.text import counted
+    from mechdesign.data.outputs import DATA, require_output, require_suffix
+    from mechdesign.data.writing import write_blocks
+
+    require_suffix(options.output, DATA)
+    require_output(options.output, [options.mechanism, options.reports], options.force)
+    blocks = _score_blocks(options)
+    rows = write_blocks(options.output, blocks, False)
+    print(
+        f"{options.output}: {counted(rows, 'row')}; scores are no answers: average them, never cut them off"
+    )
+    return FINE
+
+
+def _score_blocks(options: argparse.Namespace) -> Iterator[Block]:
+    """Yield public columns and scores, block by block."""
+    from mechdesign.analysis.asking import read_blocks
+    from mechdesign.collect import load_mechanism
+    from mechdesign.data.data_set import open_table
+    from mechdesign.data.intake import MissingRule
+
+    mechanism: Any = load_mechanism(options.mechanism)
+    table = open_table(options.reports, MissingRule(options.missing))
+    for answers in read_blocks(mechanism, table, options.unmarked):
+        chosen = (
+            answers.scores if options.question is None else [answers.question(options.question, "--question")]
+        )
+        block: dict[str, Any] = dict(answers.public)
+        for scores in chosen:
+            lead = f"{scores.question}: " if scores.question else ""
+            names = (
+                [scores.question or "mean"]
+                if scores.is_number
+                else [f"{lead}{name}" for name in scores.names]
+            )
+            for place, name in enumerate(names):
+                if name in block:
+                    raise ParameterError(options.reports, f"column '{name}' is there already", "rename it")
+                block[name] = scores.values[:, place]
+            block[f"{lead}information"] = scores.information
+        yield block
+
+
+def _regress(options: argparse.Namespace) -> int:
+    from mechdesign.analysis.asking import regress
+
+    answers = _answers(options, options.reports)
+    result = regress(
+        answers.mechanism,
+        answers,
+        formula=options.formula,
+        model=options.model,
+        category=options.category,
+        weights=options.weights,
+        cluster=options.cluster,
+    )
+    _show(options, {"regression": result}, [options.reports])
+    return FINE
+
+
+def estimate_groups(options: argparse.Namespace) -> int:
+    """Run ``estimate`` with groups or weights."""
+    from mechdesign.analysis.asking import numbered, weights_of
+    from mechdesign.analysis.groups import by_group
+    from mechdesign.analysis.weights import raked, weighted
+    from mechdesign.data.data_set import data_set
+
+    paths = data_set(options.inputs)
+    if len(paths) != 1:
+        raise ParameterError("REPORTS", f"{len(paths)} files", "give one table with the public columns")
+    answers = _answers(options, paths[0])
+    margins = None if options.margins is None else _margins(options.margins)
+    if options.by is not None:
+        table, differences = by_group(
+            answers,
+            options.by,
+            options.question or "",
+            options.weights,
+            margins,
+            options.strata,
+            options.cluster,
+            options.population,
+        )
+        results: dict[str, Any] = {"groups": table}
+        if differences is not None:
+            results["differences"] = differences
+        _show(options, results, paths)
+        return FINE
+    weights, known = weights_of(answers, options.weights), None
+    if margins is not None:
+        weights, known = raked(answers.public, margins, weights)
+    strata, clusters = (
+        numbered(answers, options.strata, "--strata"),
+        numbered(answers, options.cluster, "--cluster"),
+    )
+    chosen = (
+        answers.scores if options.question is None else (answers.question(options.question, "--question"),)
+    )
+    _show(
+        options,
+        {
+            scores.question or "estimate": weighted(scores, weights, strata, clusters, known)
+            for scores in chosen
+        },
+        paths,
+    )
+    return FINE
+
+
+def _margins(path: str) -> dict[str, dict[str, float]]:
+    """Return the margins of a file with the columns column, value and size."""
+    import numpy as np
+
+    from mechdesign.collect.collecting import require_columns
+    from mechdesign.data.data_set import open_table
+    from mechdesign.data.intake import MissingRule
+
+    names = ("column", "value", "size")
+    table = open_table(path, MissingRule("refuse"))
+    require_columns(table, names)
+    result: dict[str, dict[str, float]] = {}
+    for block in table.blocks(names):
+        for column, value, size in zip(*(np.asarray(block[name]).tolist() for name in names), strict=True):
+            sizes = result.setdefault(str(column), {})
+            if str(value) in sizes:
+                raise ParameterError(path, f"{column} = {value} stands there twice", "name it once")
+            sizes[str(value)] = size
+    return result
+
+
+def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]) -> None:
+    """Print results, or write their tables."""
+    from mechdesign.core.text import counted, encode
+
+    if options.output is not None:
+        from mechdesign.data.outputs import RESULTS, require_output, require_suffix
+        from mechdesign.report.tables import write_results
+
+        require_suffix(options.output, RESULTS)
+        require_output(options.output, [options.mechanism, *paths], options.force)
+        tables = {name: result.tidy() for name, result in results.items()}
+        if len(tables) > 1 and not options.output.lower().endswith(".xlsx"):
+            first = next(iter(tables))
+            print(
+                f"mechdesign: {options.output}: holds '{first}' alone; an .xlsx file holds all",
+                file=sys.stderr,
+            )
+            tables = {first: tables[first]}
+        rows = write_results(options.output, tables)
+        print(f"{options.output}: {counted(rows, 'row')}", file=sys.stderr if options.json else sys.stdout)
+    if options.json:
+        print_json(encode({name: result.as_json() for name, result in results.items()}))
+    elif options.output is None:
+        print(
+            "\n\n".join(
+                f"{name}\n{result}" if len(results) > 1 else str(result) for name, result in results.items()
+            )
+        )
