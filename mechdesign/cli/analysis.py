@@ -23,6 +23,7 @@ def add_commands(command: AddCommand) -> None:
         "scores", _scores, "write what each report stands for, for other statistics programs", _scores_options
     )
     command("regress", _regress, "explain a private answer by public columns", _regress_options)
+    command("test", _test, "test whether an answer depends on a public group", _test_options)
 
 
 def _table_options(added: argparse.ArgumentParser) -> None:
@@ -67,6 +68,16 @@ def _regress_options(regress: argparse.ArgumentParser) -> None:
     )
     _output_options(regress)
     regress.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _test_options(test: argparse.ArgumentParser) -> None:
+    _table_options(test)
+    test.add_argument("--by", metavar="COLUMN", required=True, help="public column of the groups")
+    test.add_argument("--question", metavar="NAME", help="of a survey")
+    test.add_argument(
+        "--draws", type=int, metavar="N", help="of the bootstrap (default: 999 where it is needed, else none)"
+    )
+    test.add_argument("--json", action="store_true", help="print JSON")
 
 
 def group_options(estimate: argparse.ArgumentParser) -> None:
@@ -166,6 +177,18 @@ def _regress(options: argparse.Namespace) -> int:
         cluster=options.cluster,
     )
     _show(options, {"regression": result}, [options.reports])
+    return FINE
+
+
+def _test(options: argparse.Namespace) -> int:
+    from mechdesign.analysis.likelihood_tests import independence
+    from mechdesign.core.text import encode
+
+    if options.draws is not None and options.draws < 0:
+        raise ParameterError("--draws", f"is {options.draws}", "give 0 or more")
+    answers = _answers(options, options.reports)
+    result = independence(answers, options.by, options.question or "", options.draws)
+    print_json(encode(result.as_json())) if options.json else print(result)
     return FINE
 
 

@@ -107,6 +107,12 @@ def _randomize_options(randomize: argparse.ArgumentParser) -> None:
     randomize.add_argument(
         "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
     )
+    randomize.add_argument(
+        "--public",
+        action="append",
+        metavar="COLUMN",
+        help="write this column as it is beside the reports: not protected (repeatable)",
+    )
     dask_option(randomize)
     randomize.set_defaults(operation="randomize")
 

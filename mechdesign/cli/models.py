@@ -133,6 +133,17 @@ def _tradeoff_options(trade: argparse.ArgumentParser) -> None:
         action="append",
         help="a target standard error, such as 0.03, or 3%% of a share (repeatable)",
     )
+    trade.add_argument(
+        "--difference",
+        metavar="D",
+        help="the users that show a difference of shares between two groups, such as 0.1, or 10%%",
+    )
+    trade.add_argument(
+        "--power", type=float, default=0.8, help="the probability to find the difference (default 0.8)"
+    )
+    trade.add_argument(
+        "--part", type=float, default=0.5, help="the fraction of users in the first group (default 0.5)"
+    )
     figure_option(trade, "both curves")
 
 
@@ -270,10 +281,15 @@ def _outlook(solution: Solution[Any], users: int | None) -> tuple[Outlook | None
 def _tradeoff(options: argparse.Namespace) -> int:
     from mechdesign.collect import CollectingMechanism
     from mechdesign.core.text import table
-    from mechdesign.report.tradeoff import ERRORS, mechanism_tradeoff, tradeoff
+    from mechdesign.report.tradeoff import ERRORS, error_for_difference, mechanism_tradeoff, tradeoff
 
     name, texts = options.model, options.error or []
     errors = [_target_error(text) for text in texts] or ERRORS
+    if options.difference is not None:
+        if texts:
+            raise ParameterError("--difference", "cannot be combined with --error", "omit one of them")
+        gap = _target_error(options.difference, "--difference")
+        errors = [error_for_difference(gap, options.power, options.part)]
     if name.endswith(".json") and options.set:
         raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
     output = FigureOutput(options, [name])
@@ -287,6 +303,8 @@ def _tradeoff(options: argparse.Namespace) -> int:
         raise ParameterError("--error", what, "give it in their own units")
     if output:
         output.write(result.figures(), name)
+    if options.difference is not None:
+        result = result.for_difference(gap, options.power, options.part)
     header, lines = result.table()
     if options.json:
         print_json([dict(vars(row)) for row in result.rows])
@@ -295,16 +313,16 @@ def _tradeoff(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _target_error(text: str) -> float:
+def _target_error(text: str, option: str = "--error") -> float:
     """Return the target error that a text states: a number, or a percentage."""
     from mechdesign.core.validation import exact_number
 
     try:
-        exact = exact_number("--error", text.removesuffix("%").rstrip())
+        exact = exact_number(option, text.removesuffix("%").rstrip())
         return float(exact / 100 if text.endswith("%") else exact)
     except (ParameterError, OverflowError):
         what = f"{text!r:.40} is neither a number nor a percentage"
-        raise ParameterError("--error", what, "write 0.03 or 3%") from None
+        raise ParameterError(option, what, "write 0.03 or 3%") from None
 
 
 def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:

@@ -475,7 +475,11 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
         work = Work(loaded, operation, settings, missing, data, options)
         try:
             if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):
+                if getattr(options, "public", None):
+                    raise ParameterError("--public", "is for one file of data", "name one, and one output")
                 message = work.randomized(paths)
+            elif getattr(options, "public", None):
+                message = _write_beside(options, work.sources(paths)[0], work, own_files)
             elif operation.gives:
                 blocks = operation.run(work.sources(paths), settings)
                 message = _write_table(options, blocks, own_files, operation.private)
@@ -506,6 +510,18 @@ def _write_table(
     first = next(blocks)
     rows = write_blocks(options.output, chain([first], blocks), private)
     return f"{options.output}: {counted(rows, 'row')} of {', '.join(map(repr, first))}"
+
+
+def _write_beside(options: argparse.Namespace, source: Any, work: Work, own_files: Sequence[str]) -> str:
+    """Write reports with public columns beside them, and print what is not protected."""
+    from mechdesign.report.public_columns import BesidePublic
+
+    private = [*work.mechanism.data_columns, *(options.column or ())]
+    table = BesidePublic(source, options.public, private)
+    blocks = table.beside(work.operation.run([table], work.settings))
+    message = _write_table(options, blocks, own_files, work.operation.private)
+    print(f"mechdesign: {options.output}: {printable(table.warning())}", file=sys.stderr)
+    return message
 
 
 def _figures(result: Any) -> list[Any]:

@@ -327,7 +327,7 @@ MODULES = {
     "models": "list show solve compare check findings sweep tradeoff",
     "mechanisms": "choose build audit randomize estimate run",
     "operations": "count merge",
-    "analysis": "scores regress",
+    "analysis": "scores regress test",
     "accounts": "ledger",
     "pages": "report sources table",
 }

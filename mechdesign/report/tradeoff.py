@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 from mechdesign.collect import CollectingMechanism
+from mechdesign.collect.intervals import normal_quantile
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
+from mechdesign.core.validation import in_range
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.bars import progress
@@ -38,6 +40,25 @@ MOST_PLANNED = 10**9
 """Largest number of users that a mechanism is made for, where it is made for a number of users."""
 
 STEPS = 60
+
+
+def error_for_difference(difference: float, power: float = 0.8, part: float = 0.5) -> float:
+    """Return the standard error of one share, of all users, at which a difference of two groups is found.
+
+    The difference of the groups of n r and n (1 - r) users has the variance v/(n r) + v/(n (1 - r)) with v/n
+    that of a share of all. A two-sided test at 5 % finds it with the power where it is z_0.975 + z_power
+    standard errors.
+
+    Examples
+    --------
+    >>> round(error_for_difference(0.1), 5)
+    0.01785
+    """
+    gap = in_range("difference", difference, 0.0, 1.0, low_open=True)
+    chance = in_range("power", power, 0.05, 1.0, low_open=True, high_open=True)
+    share = in_range("part", part, 0.0, 1.0, low_open=True, high_open=True)
+    places = normal_quantile(0.975) + normal_quantile(chance)
+    return float(gap / places * math.sqrt(share * (1.0 - share)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +94,8 @@ class Tradeoff:
     measure : str
         What its error is.
     rows : tuple of TradeoffRow
+    targets : tuple of str
+        What the users of each row are needed for, where that is not an error.
     """
 
     problem: Problem | None
@@ -81,6 +104,7 @@ class Tradeoff:
     quantity: str
     measure: str
     rows: tuple[TradeoffRow, ...]
+    targets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         name = "a mechanism" if self.problem is None else self.problem.name
@@ -98,7 +122,7 @@ class Tradeoff:
         header = [
             "epsilon",
             f"{self.measure} with {counted(self.users, 'user')}",
-            *(f"users for {error:g}" for error in self.errors),
+            *(self.targets or (f"users for {error:g}" for error in self.errors)),
         ]
         lines = [
             [
@@ -109,6 +133,23 @@ class Tradeoff:
             for row in self.rows
         ]
         return header, lines
+
+    def for_difference(self, difference: float, power: float, part: float) -> Tradeoff:
+        """Return the table of the users that show a difference, from that of :func:`error_for_difference`.
+
+        The users are a draw of the population: as many are added as their own variance, at most 1/4, takes.
+        """
+        if not self.is_of_shares:
+            what = f"is of shares, and errors here are those of: {self.quantity}"
+            raise ParameterError("difference", what, "use the command for a question with categories")
+        more = math.ceil(0.25 / self.errors[0] ** 2)
+        rows = tuple(
+            replace(row, needed=tuple(None if users is None else users + more for users in row.needed))
+            for row in self.rows
+        )
+        groups = "halves" if part == 0.5 else f"parts of {part:g} and {1 - part:g}"
+        target = f"users to see {difference:g} between {groups} (power {power:g})"
+        return replace(self, rows=rows, targets=(target,))
 
     def figures(self) -> list[Figure]:
         """Return both curves over epsilon."""
