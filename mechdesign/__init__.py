@@ -10,6 +10,7 @@ What there is, by what it is for:
 - the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
 - pictures of all of these: ``plot(thing, path)``
 - a proven bound for any convex program of your own, written in cvxpy: ``prove(program)``
+- after collection: ``regress`` a private answer on public columns; ``scores_of`` reports
 
 Examples
 --------
@@ -82,6 +83,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from typing import Any
 
+    from mechdesign.analysis import regress, scores_of
     from mechdesign.catalog import Model, load_model, models, sweep
     from mechdesign.collect import CollectingMechanism, Mechanism, load_mechanism
     from mechdesign.core.certificate import Certificate
@@ -203,6 +205,8 @@ __all__ = [
     "models",
     "plot",
     "prove",
+    "regress",
+    "scores_of",
     "shuffled",
     "solve",
     "sweep",
@@ -239,6 +243,8 @@ _HOMES = {
     "plot": "report.plot",
     "prove": "solvers.prove",
     "ProvenBound": "solvers.prove",
+    "regress": "analysis",
+    "scores_of": "analysis",
     "solve": "core.solve",
     "sweep": "catalog",
 }
@@ -246,6 +252,7 @@ _HOMES = {
 
 _SUBPACKAGES = (
     *(
+        "analysis",
         "audit",
         "catalog",
         "cli",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.regression import Design, Regression, fit_categories, fit_linear
+from mechdesign.analysis.regression import Covariates, Regression, fit_categories, fit_linear
 from mechdesign.analysis.report_scores import ReportScores, combined, scores_of
 from mechdesign.collect.collecting import Settings, located, mark_in, report_column
 from mechdesign.core.errors import (
@@ -33,7 +33,7 @@ Public = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ReportTable:
     """The scores of reports, one entry a question, and the public columns beside them.
 
     Attributes
@@ -84,7 +84,7 @@ class Answers:
         raise ParameterError(where, f"no column '{name}'", suggestion(name, list(self.public)))
 
 
-def answers_of(mechanism: Any, reports: Any, public: Any = None) -> Answers:
+def answers_of(mechanism: Any, reports: Any, public: Any = None) -> ReportTable:
     """Return the scores of reports with the public columns beside them.
 
     Parameters
@@ -107,7 +107,7 @@ def answers_of(mechanism: Any, reports: Any, public: Any = None) -> Answers:
     scores = scores_of(mechanism, reports)
     users = len(scores[0])
     if public is None:
-        return Answers(scores, {}, mechanism, np.asarray(reports))
+        return ReportTable(scores, {}, mechanism, np.asarray(reports))
     columns = public if isinstance(public, Mapping) else {name: public[name] for name in public.columns}
     result = {str(name): typed(np.asarray(values)) for name, values in columns.items()}
     for name, values in result.items():
@@ -115,7 +115,7 @@ def answers_of(mechanism: Any, reports: Any, public: Any = None) -> Answers:
             raise DataError(
                 f"column '{name}'", f"has shape {values.shape} for {users} reports", "give one value a report"
             )
-    return Answers(scores, result, mechanism, np.asarray(reports))
+    return ReportTable(scores, result, mechanism, np.asarray(reports))
 
 
 def source_of(table: Any) -> Source | None:
@@ -133,7 +133,7 @@ def source_of(table: Any) -> Source | None:
     return FrameTable(table, MissingRule("refuse"))
 
 
-def read_blocks(mechanism: Any, source: Source, unmarked: bool = False) -> Iterator[Answers]:
+def read_blocks(mechanism: Any, source: Source, unmarked: bool = False) -> Iterator[ReportTable]:
     """Yield scores and public columns of a table of reports, block by block."""
     column = report_column(source, Settings({"unmarked": True} if unmarked else {}), mechanism)
     names = [name for name in source.columns if name != column and not mark_in(name)]
@@ -144,17 +144,17 @@ def read_blocks(mechanism: Any, source: Source, unmarked: bool = False) -> Itera
         with located(source, column):
             scores = scores_of(mechanism, block[column])
         public = {name: np.asarray(block[name]) for name in names}
-        yield Answers(scores, public, mechanism, np.asarray(block[column]))
+        yield ReportTable(scores, public, mechanism, np.asarray(block[column]))
 
 
-def read_answers(mechanism: Any, source: Source, unmarked: bool = False) -> Answers:
+def read_answers(mechanism: Any, source: Source, unmarked: bool = False) -> ReportTable:
     """Return the scores and the public columns of a table of reports."""
     blocks = list(read_blocks(mechanism, source, unmarked))
     scores = tuple(combined(pieces) for pieces in zip(*(block.scores for block in blocks), strict=True))
     public = {
         name: typed(np.concatenate([block.public[name] for block in blocks])) for name in blocks[0].public
     }
-    return Answers(scores, public, mechanism, np.concatenate([block.reports for block in blocks]))
+    return ReportTable(scores, public, mechanism, np.concatenate([block.reports for block in blocks]))
 
 
 def typed(values: NDArray[Any]) -> NDArray[Any]:
@@ -174,7 +174,7 @@ def typed(values: NDArray[Any]) -> NDArray[Any]:
     return numbers
 
 
-def weights_of(answers: Answers, name: str | None) -> Array | None:
+def weights_of(answers: ReportTable, name: str | None) -> Array | None:
     """Return the weights in a public column.
 
     Raises
@@ -201,7 +201,7 @@ def weights_of(answers: Answers, name: str | None) -> Array | None:
     return np.asarray(column, dtype=np.float64)
 
 
-def numbered(answers: Answers, name: str | None, where: str) -> NDArray[np.int64] | None:
+def column_codes(answers: ReportTable, name: str | None, where: str) -> NDArray[np.int64] | None:
     """Return the number of each row's value among the values of a public column."""
     if name is None:
         return None
@@ -228,7 +228,7 @@ def regress(
     Parameters
     ----------
     mechanism : Mechanism
-    reports : array, data frame or Answers
+    reports : array, data frame or ReportTable
         Reports; or a table with a column of them and the public columns.
     public : mapping or data frame, optional
         The public columns, where the reports stand alone.
@@ -254,15 +254,15 @@ def regress(
     Coefficients are of the answers, not of the reports: nothing is attenuated. Source: see
     docs/howto/regression.md.
     """
-    answers = reports if isinstance(reports, Answers) else answers_of(mechanism, reports, public)
+    answers = reports if isinstance(reports, ReportTable) else answers_of(mechanism, reports, public)
     left, right = _sides(formula)
     scores = answers.question(left, "formula")
     matrix, names = _design_matrix(answers, right, {weights, cluster})
-    design = Design(
+    design = Covariates(
         matrix,
         names,
         weights_of(answers, weights),
-        numbered(answers, cluster, named_option("cluster")),
+        column_codes(answers, cluster, named_option("cluster")),
     )
     chosen = model or ("linear" if scores.is_number else "logit" if len(scores.names) == 2 else "multinomial")
     if chosen not in MODELS:
@@ -293,7 +293,7 @@ def _sides(formula: str | None) -> tuple[str, str | None]:
     """Return the name left of ~, and what stands right of it; None without a formula."""
     if formula is None:
         return "", None
-    if not isinstance(formula, str) or not formula.strip():
+    if not str(formula).strip():
         raise ParameterError("formula", f"expected a text, got {formula!r}", "write 'smokes ~ age'")
     left, sign, right = formula.partition("~")
     if not sign:
@@ -304,7 +304,7 @@ def _sides(formula: str | None) -> tuple[str, str | None]:
 
 
 def _design_matrix(
-    answers: Answers, right: str | None, others: set[str | None]
+    answers: ReportTable, right: str | None, others: set[str | None]
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the columns of a formula, or a constant and all public columns that are numbers."""
     users = len(answers.scores[0])
@@ -320,7 +320,7 @@ def _design_matrix(
     return np.column_stack(columns), ("Intercept", *names)
 
 
-def _by_formula(answers: Answers, right: str) -> tuple[Array, tuple[str, ...]]:
+def _by_formula(answers: ReportTable, right: str) -> tuple[Array, tuple[str, ...]]:
     try:
         import pandas as pd
         from formulaic import Formula
@@ -355,5 +355,5 @@ def _unreadable(right: str, error: Exception) -> EstimationError:
     )
 
 
-def _rows(answers: Answers) -> int:
+def _rows(answers: ReportTable) -> int:
     return len(answers.scores[0])

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.asking import Answers, numbered, weights_of
+from mechdesign.analysis.asking import ReportTable, column_codes, weights_of
 from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import DifferenceLimits, holm, p_value
-from mechdesign.analysis.weights import raked, weighted
+from mechdesign.analysis.weights import raked, weighted_estimate
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, named_option
@@ -126,7 +126,7 @@ class Differences(ListedEstimate):
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupEstimate:
     """The estimates of one group: names of its rows, what is estimated, and its limits."""
 
     name: str
@@ -138,7 +138,7 @@ class Grouped:
 
 
 def by_group(
-    answers: Answers,
+    answers: ReportTable,
     column: str,
     question: str = "",
     weights: str | None = None,
@@ -151,7 +151,7 @@ def by_group(
 
     Parameters
     ----------
-    answers : Answers
+    answers : ReportTable
     column : str
         The public column that makes the groups.
     question : str, optional
@@ -188,7 +188,7 @@ def by_group(
     if margins is not None:
         weight, known = raked(answers.public, margins, weight)
     plain = weight is None and strata is None and cluster is None
-    stratum, clusters = numbered(answers, strata, "strata"), numbered(answers, cluster, "cluster")
+    stratum, clusters = column_codes(answers, strata, "strata"), column_codes(answers, cluster, "cluster")
     groups, draws = [], []
     for name in names:
         mask = texts == name
@@ -197,18 +197,20 @@ def by_group(
             draws.append(groups[-1] if population else _own_estimate(answers, scores, mask, name, True))
             continue
         inside = np.where(mask, 1.0 if weight is None else weight, 0.0)
-        result = weighted(scores, inside, stratum, clusters, known)
+        result = weighted_estimate(scores, inside, stratum, clusters, known)
         assert result.limits is not None
         groups.append(
-            Grouped(name, result.categories, result.value, result.standard_error, result.users, result.limits)
+            GroupEstimate(
+                name, result.categories, result.value, result.standard_error, result.users, result.limits
+            )
         )
         draws.append(groups[-1])
     return _table(answers, column, groups, population or not plain), _differences(answers, draws)
 
 
 def _own_estimate(
-    answers: Answers, scores: ReportScores, mask: NDArray[np.bool_], name: str, population: bool
-) -> Grouped:
+    answers: ReportTable, scores: ReportScores, mask: NDArray[np.bool_], name: str, population: bool
+) -> GroupEstimate:
     """Return the mechanism's own estimate of a group."""
     if not (scores.information[mask] > 0.0).any():
         raise EstimationError("by", f"no report of the group '{name}' says anything", "join it with another")
@@ -219,10 +221,12 @@ def _own_estimate(
     value, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.standard_error)
     limits = getattr(estimate, "limits", None) or NormalLimits(errors)
     names = ("mean",) if scores.is_number else scores.names
-    return Grouped(name, names, value, errors, int(estimate.users), limits)
+    return GroupEstimate(name, names, value, errors, int(estimate.users), limits)
 
 
-def _table(answers: Answers, column: str, groups: Sequence[Grouped], population: bool) -> GroupEstimates:
+def _table(
+    answers: ReportTable, column: str, groups: Sequence[GroupEstimate], population: bool
+) -> GroupEstimates:
     few = [group.name for group in groups if group.reports < FEW]
     notes = (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals are rough",) if few else ()
     return GroupEstimates(
@@ -239,26 +243,26 @@ def _table(answers: Answers, column: str, groups: Sequence[Grouped], population:
     )
 
 
-def _differences(answers: Answers, groups: Sequence[Grouped]) -> Differences | None:
+def _differences(answers: ReportTable, groups: Sequence[GroupEstimate]) -> Differences | None:
     if len(groups) < 2:
         return None
     pairs = list(combinations(groups, 2))
     binary = len(groups[0].categories) == 2
     rows = slice(1, 2) if binary else slice(None)  # of two categories one says all
-    limits = [DifferenceLimits(one.limits, two.limits) for one, two in pairs]
-    values = [one.value - two.value for one, two in pairs]
-    chances = [p_value(limit, value)[rows] for limit, value in zip(limits, values, strict=True)]
+    limits = [SomeLimits(DifferenceLimits(one.limits, two.limits), rows) for one, two in pairs]
+    values = [(one.value - two.value)[rows] for one, two in pairs]
+    chances = [p_value(limit, value) for limit, value in zip(limits, values, strict=True)]
     corrected = holm(np.concatenate(chances).tolist())
     names = groups[0].categories[rows]
     errors = [np.hypot(one.standard_error, two.standard_error)[rows] for one, two in pairs]
     return Differences(
-        np.concatenate([value[rows] for value in values]),
+        np.concatenate(values),
         np.concatenate(errors),
         len(answers.reports),
         tuple(f"{one.name} - {two.name}" for one, two in pairs for _ in names),
         tuple(name for _ in pairs for name in names),
         tuple(corrected),
-        limits=StackedLimits([SomeLimits(limit, rows) for limit in limits]),
+        limits=StackedLimits(limits),
         notes=(f"p-values hold together for all {counted(len(corrected), 'row')} (Holm)",)
         if len(corrected) > 1
         else (),

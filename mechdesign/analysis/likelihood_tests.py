@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.asking import Answers
+from mechdesign.analysis.asking import ReportTable
 from mechdesign.analysis.report_scores import scores_of
 from mechdesign.core.errors import EstimationError, ParameterError, named_option
 from mechdesign.core.text import counted, json_object
@@ -32,6 +32,9 @@ ROUNDS = 500
 
 EMPTY = 1e-7
 """A share below this is on the boundary."""
+
+CLEAR = 1e-3
+"""A p-value of chi-square below this is clear: on the boundary statistics are smaller than that law says."""
 
 DRAWS = 999
 """Of the bootstrap."""
@@ -169,18 +172,19 @@ class IndependenceTest:
 
 
 def independence(
-    answers: Answers, column: str, question: str = "", draws: int | None = None, seed: int = 1
+    answers: ReportTable, column: str, question: str = "", draws: int | None = None, seed: int = 1
 ) -> IndependenceTest:
     """Return a test of whether an answer is independent of a public column.
 
     Parameters
     ----------
-    answers : Answers
+    answers : ReportTable
     column : str
     question : str, optional
         Of a survey.
     draws : int, optional
-        Of the bootstrap: by default 999 where a share of a maximum is 0, else none.
+        Of the bootstrap: by default 999 where a share of a maximum is 0 and chi-square is not clear, else
+        none.
     seed : int
         Of the bootstrap.
 
@@ -210,13 +214,16 @@ def independence(
         )
     statistic, gap, common, boundary = _ratio(scores.likelihood, groups, informative)
     freedom = (len(names) - 1) * (scores.likelihood.shape[1] - 1)
-    number = (DRAWS if boundary else 0) if draws is None else draws
+    doubtful = boundary and _chi_square(freedom, statistic) > CLEAR
+    number = (DRAWS if doubtful else 0) if draws is None else draws
     notes: tuple[str, ...] = ()
     if number:
         chance = _bootstrap(answers, scores.question, groups, common, statistic, number, seed)
-        notes = ("a share of a maximum is 0: the chi-square law does not hold there",) if boundary else ()
     else:
         chance = _chi_square(freedom, statistic)
+    if boundary:
+        law = "the p-value is at most this" if not number else "so reports were drawn anew"
+        notes = (f"a share of a maximum is 0: the chi-square law does not hold there; {law}",)
     wald = _wald(answers, column, question)
     users = int(informative.sum())
     return IndependenceTest(
@@ -253,7 +260,7 @@ def _ratio(
     return max(0.0, 2.0 * gain), gap, common.shares, boundary
 
 
-def _wald(answers: Answers, column: str, question: str) -> float:
+def _wald(answers: ReportTable, column: str, question: str) -> float:
     """Return the quadratic form of the groups' unbiased shares in the inverse of their covariance."""
     scores = answers.question(question)
     texts = answers.column(column, "by").astype(str)
@@ -280,7 +287,7 @@ def _wald(answers: Answers, column: str, question: str) -> float:
 
 
 def _bootstrap(
-    answers: Answers,
+    answers: ReportTable,
     question: str,
     groups: list[NDArray[np.bool_]],
     shares: Array,

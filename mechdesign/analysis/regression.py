@@ -45,6 +45,9 @@ FEW = 30
 SINGULAR = 1e-10
 """Columns whose smallest singular value is below this part of the largest are collinear."""
 
+MORE_STARTS = 12
+"""Further starts where the likelihood is not concave."""
+
 CLOSE = 1e-10
 """The gradient, by the size of a Newton step, at which the search ends."""
 
@@ -113,7 +116,7 @@ class Regression(ListedEstimate):
 
     def odds_ratios(self) -> Array:
         """Return the factor of the odds for one unit of each column."""
-        return np.exp(np.minimum(self.value, 700.0))
+        return np.asarray(np.exp(np.minimum(self.value, 700.0)))
 
     def p_values(self) -> Array:
         """Return the chance of a coefficient at least as far from 0, were it 0 (Wald, normal)."""
@@ -162,7 +165,7 @@ class Regression(ListedEstimate):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Covariates:
     """The public side of a regression: columns by name, weights, clusters.
 
     Attributes
@@ -180,11 +183,11 @@ class Design:
     clusters: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        require_columns(self.matrix, self.names)
+        require_full_rank(self.matrix, self.names)
 
-    def rows(self, mask: NDArray[np.bool_]) -> Design:
+    def rows(self, mask: NDArray[np.bool_]) -> Covariates:
         """Return the design of some of the reports."""
-        return Design(
+        return Covariates(
             self.matrix[mask],
             self.names,
             None if self.weights is None else self.weights[mask],
@@ -209,7 +212,7 @@ class Design:
         return np.asarray(parts.T @ parts * (size / (size - 1.0)))
 
 
-def require_columns(matrix: Array, names: Sequence[str]) -> None:
+def require_full_rank(matrix: Array, names: Sequence[str]) -> None:
     """Raise EstimationError for too few rows, values that are no numbers, or collinear columns."""
     if not np.isfinite(matrix).all():
         worst = names[int(np.argmin(np.isfinite(matrix).all(axis=0)))]
@@ -235,13 +238,13 @@ def require_columns(matrix: Array, names: Sequence[str]) -> None:
         )
 
 
-def fit_linear(scores: ReportScores, design: Design, category: int | None = None) -> Regression:
+def fit_linear(scores: ReportScores, design: Covariates, category: int | None = None) -> Regression:
     """Return the least squares of the scores on the columns, with HC1 or cluster errors.
 
     Parameters
     ----------
     scores : ReportScores
-    design : Design
+    design : Covariates
     category : int, optional
         Of which answer the share is explained; not for numbers.
     """
@@ -283,29 +286,31 @@ def few_notes(users: int) -> tuple[str, ...]:
     return (f"rests on {counted(users, 'report')}: errors and intervals are rough",)
 
 
-def fit_categories(scores: ReportScores, design: Design) -> Regression:
+def fit_categories(scores: ReportScores, design: Covariates) -> Regression:
     """Return the most likely logit or multinomial model; the first category is what others compare with."""
     if scores.likelihood is None:
         raise ParameterError("model", f"'{scores.question}' is a number", "use the linear model")
     informative = scores.information > 0.0
     public, likelihood = design.rows(informative), scores.likelihood[informative]
     model = MultinomialModel(public.matrix, likelihood, public.weight)
-    best = model.maximum([model.start_by_scores(scores.values[informative]), model.start_even()])
+    best, several = model.maximum([model.start_by_scores(scores.values[informative]), model.start_even()])
     null = _without_columns(likelihood, public.weight)
-    constant = null.maximum([null.start_even()])  # concave in the shares: one maximum
+    constant, _ = null.maximum([null.start_even()])
     information = -model.hessian(best)
     covariance, notes = _covariance(model, public, best, information)
+    if several:
+        notes += ("the likelihood has several maxima; this is the largest that was met: check the model",)
     users, size = public.matrix.shape
     kind = "logit" if likelihood.shape[1] == 2 else "multinomial"
     terms = tuple(
         name if kind == "logit" else f"{category}: {name}"
-        for category in scores.names[1:]
+        for category in scores.answers[1:]
         for name in public.names
     )
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     outcome = scores.question or "answer"
     if kind == "logit":
-        outcome = f"{outcome} = {scores.names[1]}"
+        outcome = f"{outcome} = {scores.answers[1]}"
     return Regression(
         best.ravel(),
         errors,
@@ -325,12 +330,12 @@ def fit_categories(scores: ReportScores, design: Design) -> Regression:
 def _without_columns(likelihood: Array, weights: Array) -> MultinomialModel:
     """Return the model of a constant, in which reports that say the same are one row."""
     rows, place = np.unique(likelihood, axis=0, return_inverse=True)
-    total = np.bincount(place.ravel(), weights=weights, minlength=len(rows))
+    total = np.bincount(place.ravel(), weights=weights, minlength=len(rows)).astype(np.float64)
     return MultinomialModel(np.ones((len(rows), 1)), rows, total)
 
 
 def _covariance(
-    model: MultinomialModel, public: Design, best: Array, information: Array
+    model: MultinomialModel, public: Covariates, best: Array, information: Array
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the covariance of the coefficients, and a note where the likelihood hardly has a maximum."""
     sizes, directions = np.linalg.eigh(information)
@@ -396,7 +401,7 @@ class MultinomialModel:
     def posterior(self, chances: Array) -> Array:
         """Return the probability of each answer given row and report."""
         joint = self.likelihood * chances
-        return joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        return np.asarray(joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
 
     def influences(self, coefficients: Array) -> Array:
         """Return the gradient of each report, (n, m)."""
@@ -429,10 +434,20 @@ class MultinomialModel:
                 result[two, :, one, :] = block.T
         return result.reshape(size * columns, size * columns)
 
-    def maximum(self, starts: Sequence[Array]) -> Array:
-        """Return the best of the local maxima that the starts lead to."""
+    def maximum(self, starts: Sequence[Array]) -> tuple[Array, bool]:
+        """Return the best of the local maxima that were met, and whether these are several.
+
+        Where the Hessian is not definite at a start, further ones are drawn, the same in every run.
+        """
         ends = [self._ascent(start) for start in starts]
-        return max(ends, key=self.value)
+        if any(np.linalg.eigvalsh(self.hessian(start))[-1] > 0.0 for start in starts):
+            rng = np.random.default_rng(1)
+            scale = 1.0 / np.sqrt((self.matrix**2).mean(axis=0))
+            ends += [self._ascent(2.0 * rng.normal(size=self.shape) * scale) for _ in range(MORE_STARTS)]
+        values = [self.value(end) for end in ends]
+        place = int(np.argmax(values))
+        flat = [end for end, value in zip(ends, values, strict=True) if value < values[place] - 1e-3]
+        return ends[place], any(np.abs(end).max() < FAR for end in flat)
 
     def _ascent(self, start: Array) -> Array:
         """Return a local maximum by Newton's method with halved steps."""

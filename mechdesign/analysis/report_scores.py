@@ -27,7 +27,6 @@ the survey's estimate.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +38,7 @@ from mechdesign.collect.collector import Collector
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.errors import MethodError
 from mechdesign.core.text import counted
+from mechdesign.exact.bits import read_sets
 
 Array = NDArray[np.float64]
 
@@ -65,6 +65,8 @@ class ReportScores:
         numbers.
     range : (low, high) or None
         Of a number.
+    answers : tuple of str
+        The columns of the likelihood, where these are other ones than those of the values: of queries.
     """
 
     question: str
@@ -73,6 +75,11 @@ class ReportScores:
     information: Array
     likelihood: Array | None
     range: tuple[float, float] | None = None
+    answers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.answers:
+            object.__setattr__(self, "answers", self.names)
 
     @property
     def is_number(self) -> bool:
@@ -123,6 +130,10 @@ def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
     """
     if hasattr(mechanism, "split") and hasattr(mechanism, "questions"):
         return _survey_scores(mechanism, reports)
+    if hasattr(mechanism, "inner") and hasattr(mechanism, "ranges"):
+        return _sampled_scores(mechanism, reports)
+    if hasattr(mechanism, "attributes") and (reader := _attribute_reader(mechanism)) is not None:
+        return _attribute_scores(mechanism, reports, reader)
     name = mechanism.data_columns[0] if mechanism.data_columns else ""
     return (_single(mechanism, reports, name),)
 
@@ -143,7 +154,15 @@ def _single(mechanism: Any, reports: Any, name: str) -> ReportScores:
     read = mechanism.read(reports)
     _require_room(len(read), len(labels))
     values, likelihood = category_tables(mechanism, read)
-    return ReportScores(name, labels, values, np.ones(len(read)), likelihood)
+    names = labels if values.shape[1] == len(labels) else _query_names(mechanism, read)
+    return ReportScores(name, names, values, np.ones(len(read)), likelihood, answers=labels)
+
+
+def _query_names(mechanism: Any, read: Any) -> tuple[str, ...]:
+    """Return the names of the queries that a mechanism estimates instead of its categories."""
+    unit = np.zeros(mechanism.counters, dtype=np.int64)
+    unit[int(read[0]) if len(read) else 0] = 1
+    return tuple(map(str, mechanism.estimate_from_counts(unit, population=True)._names()))
 
 
 def _require_room(users: int, categories: int) -> None:
@@ -176,12 +195,13 @@ def _finite_tables(mechanism: Any, codes: NDArray[np.int64]) -> tuple[Array, Arr
     """Return both tables where reports are counted: one row is computed for each report that occurs."""
     distinct, place = np.unique(codes, return_inverse=True)
     size = mechanism.labels.size
-    scores, chances = np.empty((len(distinct), size)), np.empty((len(distinct), size))
-    unit = np.zeros(mechanism.counters, dtype=np.int64)
-    for row, code in enumerate(distinct.tolist()):
+    chances = np.empty((len(distinct), size))
+    unit, rows = np.zeros(mechanism.counters, dtype=np.int64), []
+    for code in distinct.tolist():
         unit[code] = 1
-        scores[row] = mechanism.estimate_from_counts(unit, population=True).value
+        rows.append(np.asarray(mechanism.estimate_from_counts(unit, population=True).value))
         unit[code] = 0
+    scores = np.stack(rows) if rows else np.zeros((0, size))
     for answer in range(size):
         chances[:, answer] = mechanism.kernel.row(answer)[distinct]
     chances /= np.maximum(chances.max(axis=1, keepdims=True), 1.0)
@@ -195,7 +215,8 @@ def _support_tables(oracle: Any, read: Any) -> tuple[Array, Array]:
     gain = float(own - other)
     scores = (supported - float(other)) / gain
     ratio = float(weight_ratio(oracle))
-    return scores, np.where(supported, 1.0, ratio) if ratio <= 1.0 else np.where(supported, 1.0 / ratio, 1.0)
+    likelihood: Array = np.where(supported, 1.0, ratio)
+    return np.asarray(scores, dtype=np.float64), likelihood
 
 
 def weight_ratio(oracle: Any) -> float:
@@ -268,6 +289,78 @@ def number_values(mechanism: Any, reports: Any) -> Array:
     return np.asarray(slope * centred + offset)
 
 
+# Several attributes
+
+
+def _sampled_scores(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
+    """Return the scores where each user reports some of several numbers.
+
+    Of a scaled estimator who did not draw a number says 0, counted from where scores are centred.
+    """
+    records, each = np.asarray(reports), mechanism.per_user
+    counter = mechanism.aggregator()
+    counter.update(records)  # refuses what is no report
+    users = len(records) // each
+    low, width = mechanism.ranges.low, mechanism.ranges.width
+    inner, places = mechanism.inner, np.asarray(records["attribute"], dtype=np.int64)
+    unit = (number_values(inner, np.ascontiguousarray(records["report"])) - inner.domain.low) / (
+        inner.domain.width
+    )
+    result = []
+    times = mechanism.size / each if mechanism.estimator == "scaled" else 1.0
+    base = (float(inner.offset) - inner.domain.low) / inner.domain.width if times > 1.0 else 0.0
+    for place, name in enumerate(mechanism.labels.shown()):
+        rows = np.flatnonzero(places == place)
+        values = np.full((users, 1), low[place] + width[place] * base)
+        information = np.full(users, 1.0 if times > 1.0 else 0.0)
+        values[rows // each, 0] = low[place] + width[place] * (base + times * (unit[rows] - base))
+        information[rows // each] = 1.0
+        ends = (float(low[place]), float(low[place] + width[place]))
+        result.append(ReportScores(str(name), ("mean",), values, information, None, ends))
+    return tuple(result)
+
+
+def _attribute_reader(mechanism: Any) -> Any:
+    """Return what turns the bits of one attribute into both tables; None where there is no such thing."""
+    if hasattr(mechanism, "sets") and getattr(mechanism.sets, "kind", "") == "product":
+        return lambda read, axis: _set_tables(mechanism, mechanism.attributes.sizes, read, axis)
+    if hasattr(mechanism, "shares") and hasattr(mechanism, "bits"):
+        return lambda read, axis: _bit_tables(mechanism, read, axis)
+    return None
+
+
+def _attribute_scores(mechanism: Any, reports: Any, reader: Any) -> tuple[ReportScores, ...]:
+    """Return the scores of each attribute of a report of bits."""
+    counter = mechanism.aggregator()
+    counter.update(reports)  # refuses what is no report
+    packed = read_sets(reports, counter_bits(mechanism))
+    attributes = mechanism.attributes
+    result = []
+    for axis, name in enumerate(attributes.shown()):
+        labels = tuple(map(str, attributes.labels[axis].shown()))
+        values, likelihood = reader(packed, axis)
+        result.append(ReportScores(str(name), labels, values, np.ones(len(packed)), likelihood))
+    return tuple(result)
+
+
+def counter_bits(mechanism: Any) -> int:
+    """Return how many bits a report of several attributes has."""
+    return sum(mechanism.attributes.sizes)
+
+
+def _bit_tables(mechanism: Any, read: Any, axis: int) -> tuple[Array, Array]:
+    """Return both tables of an attribute whose bits are drawn apart."""
+    sizes = mechanism.attributes.sizes
+    start = sum(sizes[:axis])
+    bits = np.unpackbits(np.asarray(read), axis=1)[:, start : start + sizes[axis]].astype(bool)
+    own, other = map(float, mechanism.shares)
+    ratio = (1.0 - own) * other / (own * (1.0 - other))
+    likelihood = np.where(bits, 1.0, ratio)
+    values = (bits - other) / (own - other)
+    values += (1.0 - values.sum(axis=1, keepdims=True)) / values.shape[1]  # the sum is 1: less noise
+    return values, _scaled(likelihood)
+
+
 # Surveys
 
 
@@ -319,7 +412,7 @@ def _fill(scores: ReportScores, survey: Any, part: Any, read: Any, question: int
 def _part_tables(part: Any, read: Any, question: int) -> tuple[Array, Array]:
     """Return scores and likelihoods about one question of a part."""
     if part.kind == "sets":
-        return _set_tables(part, read, part.places.index(question))
+        return _set_tables(part.mechanism, part.sizes, read, part.places.index(question))
     values, likelihood = category_tables(part.mechanism, read)
     if len(part.places) == 1:
         return values, likelihood
@@ -329,12 +422,11 @@ def _part_tables(part: Any, read: Any, question: int) -> tuple[Array, Array]:
     return marginal, _scaled(likelihood.reshape(shape).mean(axis=axes))
 
 
-def _set_tables(part: Any, read: Any, axis: int) -> tuple[Array, Array]:
+def _set_tables(response: Any, sizes: Sequence[int], read: Any, axis: int) -> tuple[Array, Array]:
     """Return both tables of one question where a product of sets is reported."""
-    response = part.mechanism
     cells = response.layout.places[(axis,)]
     bits = np.unpackbits(np.asarray(read), axis=1)[:, cells].astype(bool)
-    size, width = part.sizes[axis], response.sets.widths[axis]
+    size, width = sizes[axis], response.sets.widths[axis]
     share = response.include / (1 << 62)
     own = share + (1.0 - share) * width / size
     other = (width - own) / (size - 1)
@@ -359,15 +451,3 @@ def combined(parts: Sequence[ReportScores]) -> ReportScores:
         np.concatenate(likelihood) if len(likelihood) == len(parts) else None,
         first.range,
     )
-
-
-def effective(information: Array) -> float:
-    """Return how many reports of equal weight are as good as these: (sum w)^2 / sum w^2.
-
-    Examples
-    --------
-    >>> effective(np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
-    squares = float(information @ information)
-    return float(information.sum()) ** 2 / squares if squares and math.isfinite(squares) else 0.0

@@ -14,7 +14,10 @@ from mechdesign.collect.intervals import Limits, normal_quantile
 
 Array = NDArray[np.float64]
 
-HALVINGS = 60
+STEPS, CLOSE = 60, 1e-6
+
+FARTHEST = 38.0
+"""Standard deviations beyond which a normal tail is 0 in doubles."""
 
 
 def student_quantile(tail: float, freedom: float) -> float:
@@ -70,18 +73,38 @@ def p_value(limits: Limits, difference: Array) -> Array:
     >>> p_value(NormalLimits(np.array([1.0, 1.0])), np.array([1.959964, 0.0])).round(4)
     array([0.05, 1.  ])
     """
-    distance = np.abs(difference)
-    low, high = np.full(distance.shape, -700.0), np.full(distance.shape, math.log(0.5))
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        reached = np.empty(distance.shape, dtype=bool)
-        for place, tail in enumerate(np.exp(middle).ravel().tolist()):
-            down, up = limits.distances(max(tail, 1e-300))
-            wide = np.where(difference > 0.0, down, up)
-            reached.flat[place] = bool((wide >= distance).ravel()[place])
-        low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-    result: Array = np.where(distance == 0.0, 1.0, np.minimum(1.0, 2.0 * np.exp(low)))
-    return result
+    places = [_place(limits, row, float(value)) for row, value in enumerate(np.ravel(difference).tolist())]
+    return np.array([math.erfc(place / math.sqrt(2.0)) for place in places])
+
+
+def _place(limits: Limits, row: int, value: float) -> float:
+    """Return the normal quantile z at whose tail the interval just reaches 0; 40 where none does.
+
+    The width is nearly linear in z: false position (Illinois) takes few steps.
+    """
+
+    def excess(place: float) -> float:
+        down, up = limits.distances(0.5 * math.erfc(place / math.sqrt(2.0)))
+        return float(np.ravel(down if value > 0.0 else up)[row]) - abs(value)
+
+    low, high, below, above = 0.0, 1.0, excess(0.0), excess(1.0)
+    if below >= 0.0:
+        return 0.0
+    while above < 0.0:
+        low, below, high = high, above, 2.0 * high
+        if high > FARTHEST:
+            return FARTHEST
+        above = excess(high)
+    for _ in range(STEPS):
+        middle = (low * above - high * below) / (above - below)
+        found = excess(middle)
+        if abs(found) <= CLOSE * abs(value) or high - low < CLOSE:
+            return middle
+        if found < 0.0:
+            low, below, above = middle, found, above / 2.0
+        else:
+            high, above, below = middle, found, below / 2.0
+    return low
 
 
 def holm(values: Sequence[float]) -> list[float]:

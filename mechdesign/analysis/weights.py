@@ -71,7 +71,7 @@ class WeightedEstimate(ListedEstimate):
         return f"{super().__str__()}\ndesign effect {self.design_effect:.3g}"
 
 
-def weighted(
+def weighted_estimate(
     scores: ReportScores,
     weights: Array | None = None,
     strata: Numbers | None = None,
@@ -94,7 +94,7 @@ def weighted(
     >>> from mechdesign.analysis.report_scores import scores_of
     >>> from mechdesign.collect.kary import KaryResponse
     >>> (scores,) = scores_of(KaryResponse.of(2, 1.0), [0, 1, 1, 1] * 100)
-    >>> result = weighted(scores, np.array([3.0, 1.0, 1.0, 1.0] * 100))
+    >>> result = weighted_estimate(scores, np.array([3.0, 1.0, 1.0, 1.0] * 100))
     >>> result.value.round(3), round(result.design_effect, 3)
     (array([0.5, 0.5]), 1.333)
     """

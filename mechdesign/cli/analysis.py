@@ -11,7 +11,7 @@ from mechdesign.cli.parser import FINE, AddCommand, print_json
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from mechdesign.analysis.asking import Answers
+    from mechdesign.analysis.asking import ReportTable
     from mechdesign.core.tables import Block
 
 REPORT_TABLE = "a file of reports with public columns beside them: CSV or Parquet"
@@ -105,7 +105,7 @@ def is_weighted(options: argparse.Namespace) -> bool:
     return wanted
 
 
-def _answers(options: argparse.Namespace, path: str) -> Answers:
+def _answers(options: argparse.Namespace, path: str) -> ReportTable:
     from mechdesign.analysis.asking import read_answers
     from mechdesign.collect import load_mechanism
     from mechdesign.data.data_set import open_table
@@ -194,9 +194,9 @@ def _test(options: argparse.Namespace) -> int:
 
 def estimate_groups(options: argparse.Namespace) -> int:
     """Run ``estimate`` with groups or weights."""
-    from mechdesign.analysis.asking import numbered, weights_of
+    from mechdesign.analysis.asking import column_codes, weights_of
     from mechdesign.analysis.groups import by_group
-    from mechdesign.analysis.weights import raked, weighted
+    from mechdesign.analysis.weights import raked, weighted_estimate
     from mechdesign.data.data_set import data_set
 
     paths = data_set(options.inputs)
@@ -224,8 +224,8 @@ def estimate_groups(options: argparse.Namespace) -> int:
     if margins is not None:
         weights, known = raked(answers.public, margins, weights)
     strata, clusters = (
-        numbered(answers, options.strata, "--strata"),
-        numbered(answers, options.cluster, "--cluster"),
+        column_codes(answers, options.strata, "--strata"),
+        column_codes(answers, options.cluster, "--cluster"),
     )
     chosen = (
         answers.scores if options.question is None else (answers.question(options.question, "--question"),)
@@ -233,7 +233,7 @@ def estimate_groups(options: argparse.Namespace) -> int:
     _show(
         options,
         {
-            scores.question or "estimate": weighted(scores, weights, strata, clusters, known)
+            scores.question or "estimate": weighted_estimate(scores, weights, strata, clusters, known)
             for scores in chosen
         },
         paths,

@@ -33,10 +33,14 @@ BELOW = {
     "export": "core exact work data show audit solvers collect families",
     "foreign": "core exact work data audit",
     "ledger": "core exact work data show audit collect families",
-    "report": "core exact work data show audit solvers collect families catalog export foreign ledger",
+    "analysis": "core exact work data show audit solvers collect families",
+    "report": (
+        "core exact work data show audit solvers collect families catalog export foreign ledger analysis"
+    ),
     "papers": "core exact work data show audit solvers collect families catalog foreign ledger report",
     "cli": (
-        "core exact work data show audit solvers collect families catalog export foreign ledger report papers"
+        "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
+        "report papers"
     ),
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}
