@@ -65,7 +65,7 @@ class ReportScores:
         numbers.
     range : (low, high) or None
         Of a number.
-    answers : tuple of str
+    own_answers : tuple of str
         The columns of the likelihood, where these are other ones than those of the values: of queries.
     """
 
@@ -75,11 +75,12 @@ class ReportScores:
     information: Array
     likelihood: Array | None
     range: tuple[float, float] | None = None
-    answers: tuple[str, ...] = ()
+    own_answers: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not self.answers:
-            object.__setattr__(self, "answers", self.names)
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The columns of the likelihood."""
+        return self.own_answers or self.names
 
     @property
     def is_number(self) -> bool:
@@ -155,7 +156,7 @@ def _single(mechanism: Any, reports: Any, name: str) -> ReportScores:
     _require_room(len(read), len(labels))
     values, likelihood = category_tables(mechanism, read)
     names = labels if values.shape[1] == len(labels) else _query_names(mechanism, read)
-    return ReportScores(name, names, values, np.ones(len(read)), likelihood, answers=labels)
+    return ReportScores(name, names, values, np.ones(len(read)), likelihood, own_answers=labels)
 
 
 def _query_names(mechanism: Any, read: Any) -> tuple[str, ...]:
