@@ -25,7 +25,10 @@ from mechdesign.solvers.least_squares import nonnegative_quadratic
 Array = NDArray[np.float64]
 
 CLOSE = 1e-9
-"""The mean log-likelihood is within this of its maximum."""
+"""The mean log-likelihood is to be within this of its maximum."""
+
+GOOD = 1e-6
+"""The largest gap that is handed out, by which a report may fall short where doubles end."""
 
 ROUNDS = 500
 """Newton steps at most."""
@@ -85,10 +88,8 @@ def most_likely_shares(likelihood: Array, weights: Array | None = None) -> Share
         if gap <= CLOSE:
             break
         share = _step(rows, counts / users, share, ratios)
-    else:
-        raise EstimationError(
-            "likelihood", f"its maximum is known to {gap:.2g} a report only", "use the Wald test"
-        )
+    if gap > GOOD:
+        raise EstimationError("likelihood", f"its maximum is known to {gap:.2g} a report only", "report this")
     value = float(counts @ np.log(np.maximum(rows @ share, 1e-300)))
     return SharesMaximum(share, value, users * gap)
 

@@ -92,6 +92,13 @@ def group_options(estimate: argparse.ArgumentParser) -> None:
     )
     estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
     estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
+    estimate.add_argument(
+        "--shrunk",
+        nargs="?",
+        const="empirical-bayes",
+        choices=("empirical-bayes", "cut", "smooth"),
+        help="also shares for pictures, nearer to the truth in total (default method: empirical-bayes)",
+    )
 
 
 OPTIONS = ("by", "weights", "margins", "strata", "cluster")
@@ -100,6 +107,8 @@ OPTIONS = ("by", "weights", "margins", "strata", "cluster")
 def is_weighted(options: argparse.Namespace) -> bool:
     """Whether an ``estimate`` compares groups or weighs reports."""
     wanted = any(getattr(options, name, None) is not None for name in OPTIONS)
+    if wanted and options.shrunk is not None:
+        raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
     if not wanted and getattr(options, "question", None) is not None:
         raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
     return wanted

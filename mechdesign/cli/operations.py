@@ -544,6 +544,10 @@ def _print_result(
     own_files: Sequence[str],
 ) -> str:
     """Print a result, or write its table, after its picture was written where one is wanted."""
+    if getattr(options, "shrunk", None) is not None:
+        from mechdesign.analysis.shrinkage import shown_of
+
+        result = shown_of(result, options.shrunk)
     output = ResultOutput(options, result, mechanism, own_files)
     if picture is not None:
         draws = result if isinstance(result, list) else [result]

@@ -1,0 +1,103 @@
+"""Shares for pictures: nearer in total, certified priors, what they are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mechdesign.analysis import shrunk, top
+from mechdesign.analysis.likelihood_tests import most_likely_shares
+from mechdesign.analysis.shrinkage import METHODS, shown_of
+from mechdesign.collect.estimate import project_to_simplex
+from mechdesign.collect.kary import KaryResponse
+from mechdesign.collect.oracle import best_size
+from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.families.marginals.oracles import SubsetSelection
+from mechdesign.families.mean import Duchi
+from mechdesign.families.survey import Question, Survey
+
+
+def estimate_of(truth: np.ndarray, users: int, epsilon: float, seed: int):
+    oracle = SubsetSelection.of(len(truth), epsilon, size=best_size(len(truth), epsilon))
+    answers = np.random.default_rng(seed).choice(len(truth), users, p=truth)
+    return oracle.estimate(oracle.randomize(answers, rng=seed))
+
+
+def zipf(size: int, power: float = 1.1) -> np.ndarray:
+    shares = np.arange(1, size + 1) ** -power
+    return shares / shares.sum()
+
+
+@pytest.mark.parametrize(
+    ("method", "size", "users", "most"), [("empirical-bayes", 100, 20_000, 0.8), ("cut", 1000, 50_000, 0.85)]
+)
+def test_squared_errors_are_smaller_than_those_of_the_projection(method, size, users, most):
+    truth, ratios = zipf(size), []
+    for seed in range(5):
+        estimate = estimate_of(truth, users, 1.0, seed)
+        shown = shrunk(estimate, method).value
+        ratios.append(
+            ((shown - truth) ** 2).sum() / ((project_to_simplex(estimate.value) - truth) ** 2).sum()
+        )
+    assert np.mean(ratios) < most
+
+
+def test_a_smooth_distribution_is_nearer_by_cumulative_shares():
+    places = np.linspace(-3, 3, 40)
+    truth = np.exp(-places * places / 2)
+    truth /= truth.sum()
+    ratios = []
+    for seed in range(5):
+        estimate = estimate_of(truth, 5000, 1.0, seed)
+        shown, flat = (shrunk(estimate, "smooth").value, project_to_simplex(estimate.value))
+        ratios.append(np.abs(np.cumsum(shown - truth)).max() / np.abs(np.cumsum(flat - truth)).max())
+    assert np.mean(ratios) < 0.95
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [2, 3, 30])
+def test_it_is_a_distribution_and_says_what_it_is_not(method, size):
+    shown = shrunk(
+        estimate_of(zipf(size), 500, 1.0, 1) if size > 2 else KaryResponse.of(2, 1.0).estimate([0, 1, 1]),
+        method,
+    )
+    assert shown.value.sum() == pytest.approx(1.0)
+    assert (shown.value >= 0.0).all()
+    assert "biased and have no intervals" in str(shown)
+    assert shown.tidy()["shown"] == shown.value.tolist()
+    assert shown.tidy()["estimate"] == shown.unbiased.tolist()
+
+
+def test_the_prior_is_certified_and_tells_zero_from_large():
+    """Half the categories have nothing: their shown shares are far smaller than what noise alone would give."""
+    truth = np.concatenate([np.full(10, 0.1), np.zeros(40)])
+    estimate = estimate_of(truth, 20_000, 2.0, 3)
+    shown = shrunk(estimate)
+    assert shown.gap < 1e-4
+    assert shown.value[10:].sum() < 0.3 * project_to_simplex(estimate.value)[10:].sum()
+    rng = np.random.default_rng(1)
+    likelihood = rng.uniform(0.01, 1.0, size=(60, 25))
+    best = most_likely_shares(likelihood)
+    for _ in range(200):
+        other = rng.dirichlet(np.full(25, 0.1))
+        assert np.log(likelihood @ other).sum() <= best.log_likelihood + best.gap + 1e-9
+
+
+def test_the_top_is_unbiased():
+    estimate = estimate_of(zipf(30), 5000, 2.0, 2)
+    first = top(estimate, 3)
+    assert [value for _, value, _ in first] == sorted(estimate.value.tolist(), reverse=True)[:3]
+    assert len(top(estimate, 100)) == 30
+    with pytest.raises(ParameterError, match="number"):
+        top(estimate, 0)
+
+
+def test_surveys_and_what_has_no_shares():
+    survey = Survey.of([Question("a", labels=("x", "y", "z")), Question("n", "number", low=0, high=9)], 4.0)
+    result = survey.estimate(survey.randomize({"a": ["x", "y"] * 300, "n": [1.0] * 600}, rng=1))
+    assert list(shown_of(result, "cut").as_json()) == ["a"]
+    mechanism = Duchi(1.0)
+    with pytest.raises(MethodError, match="no shares of categories"):
+        shown_of(mechanism.estimate(mechanism.randomize([0.0] * 30, rng=1)), "cut")
+    with pytest.raises(ParameterError, match="no method 'bayes'"):
+        shrunk(estimate_of(zipf(5), 100, 1.0, 1), "bayes")
