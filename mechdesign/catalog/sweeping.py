@@ -5,7 +5,7 @@ Many points of a sweep: on all cores or a cluster, resumed after a stop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
@@ -15,13 +15,16 @@ import numpy as np
 
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model, Simulation
-from mechdesign.core.errors import MechDesignError, ParameterError
-from mechdesign.core.fields import replace_parameters
+from mechdesign.core.errors import MechDesignError, ParameterError, suggestion
+from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import simulate, solve
-from mechdesign.core.text import abridged
+from mechdesign.core.text import abridged, counted, html_table, table
+from mechdesign.core.values import changed
+from mechdesign.data.frames import Columns, Tidy
+from mechdesign.exact.numbers import plain
 from mechdesign.work.cache import Cache, default_cache, key_of
 from mechdesign.work.parallel import ALONE, Task, Watcher, run_tasks
 
@@ -33,6 +36,78 @@ class SweepRow:
     parameters: dict[str, Any]
     solution: Solution
     measured: dict[str, float]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sweep(Tidy, Sequence[SweepRow]):
+    """The rows of a sweep, one a point, in order: a sequence, a table, a data frame, a picture.
+
+    Attributes
+    ----------
+    model : Model
+        Whose problem was solved; its ``sweep`` has the parameters and their values.
+    rows : tuple of SweepRow
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
+    >>> result = md.sweep(problem, epsilon=[0.5, 1.0, 2.0])
+    >>> print(result)
+    epsilon  status   method          value     bound  seconds
+    ...
+    >>> result.to_frame()["value"].round(3).tolist()
+    [0.622, 0.731, 0.881]
+    """
+
+    model: Model
+    rows: tuple[SweepRow, ...]
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a row, or a tuple of rows."""
+        return self.rows[place]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return the points as columns: parameters, status, method, value, bound, what was measured."""
+        measured = list(dict.fromkeys(name for row in self.rows for name in row.measured))
+        runs = [row.solution for row in self.rows]
+        return {
+            **{name: [plain(row.parameters[name]) for row in self.rows] for name in self.model.sweep},
+            "status": [run.status for run in runs],
+            "method": [run.method for run in runs],
+            "value": [float(run.value) if run.found else None for run in runs],
+            "bound": [None if run.bound is None else float(run.bound) for run in runs],
+            **{name: [row.measured.get(name) for row in self.rows] for name in measured},
+            "seconds": [run.seconds for run in runs],
+        }
+
+    def _cells(self) -> list[list[str]]:
+        """Return the rows of the table as text."""
+        cells = [[_cell(value) for value in values] for values in self.tidy().values()]
+        return [list(row) for row in zip(*cells, strict=True)]
+
+    def __str__(self) -> str:
+        return table(list(self.tidy()), self._cells())
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), list(self.tidy()), self._cells(), [])
+
+    def __repr__(self) -> str:
+        return (
+            f"Sweep({self.model.slug}: {counted(len(self.rows), 'point')} of {', '.join(self.model.sweep)})"
+        )
+
+
+def _cell(value: Any) -> str:
+    """Return a value as it stands in a printed table."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return f"{value:.6g}" if isinstance(value, float) else abridged(value)
 
 
 def sweep_points(model: Model) -> list[dict[str, Any]]:
@@ -86,27 +161,31 @@ def solve_point(
 
 
 def sweep(
-    model: Model | str,
+    model: Model | Problem | str,
     method: str | None = None,
     jobs: int | None = None,
     fresh: bool = False,
     watcher: Watcher | None = None,
-) -> list[SweepRow]:
-    """Solve a model at every point of its sweep, several at a time; see :func:`check_models`.
+    **parameters: Sequence[Any],
+) -> Sweep:
+    """Solve a model or a problem at every point of a sweep, several at a time; see :func:`check_models`.
 
     Parameters
     ----------
-    model : Model or str
-        A model, its slug, or a path.
+    model : Model, Problem or str
+        A model, its slug or a path; or a problem, whose parameters are given.
     method : str, optional
         By default the first method that applies at each point.
     jobs, fresh, watcher
         As for :func:`check_models`.
+    **parameters : sequence
+        The values of a parameter each: all combinations are solved. In place of the model's own sweep.
 
     Returns
     -------
-    list of SweepRow
-        One a point, in order: ``.parameters``, ``.solution``, ``.measured`` (what the simulation found).
+    Sweep
+        A sequence of rows, one a point, in order: ``.parameters``, ``.solution``, ``.measured`` (what the
+        simulation found). ``to_frame()``, ``md.plot(...)`` and ``print`` show all of them.
 
     Examples
     --------
@@ -114,7 +193,7 @@ def sweep(
     >>> rows[0].parameters["epsilon"], rows[0].solution.status
     (0.1, 'optimal')
     """
-    loaded = load_model(model) if isinstance(model, str) else model
+    loaded = _model_of(model, parameters)
     points = sweep_points(loaded)
     require_points(loaded)
     seeds = np.random.SeedSequence(loaded.simulation.seed if loaded.simulation else 0).spawn(len(points))
@@ -124,7 +203,31 @@ def sweep(
         key = key_of("sweep", loaded.slug, problem, point, method, loaded.simulation, number)
         arguments = (problem, point, method, loaded.simulation, seed)
         tasks.append(Task(_named(point), key, _solved, arguments, _is_solved))
-    return run_resumed(tasks, jobs, fresh, watcher)
+    return Sweep(loaded, tuple(run_resumed(tasks, jobs, fresh, watcher)))
+
+
+def _model_of(model: Model | Problem | str, parameters: Mapping[str, Sequence[Any]]) -> Model:
+    """Return a model with the points of its sweep, or of the given parameters."""
+    if isinstance(model, Problem):
+        loaded = Model(slug=model.name, title=model.name, problem=model)
+    else:
+        loaded = load_model(model) if isinstance(model, str) else model
+    if not parameters:
+        return loaded
+    known = [field.name for field in fields_of(type(loaded.problem))]
+    lists: dict[str, tuple[Any, ...]] = {}
+    for name, values in parameters.items():
+        listed: Any = values
+        if name not in known:
+            raise ParameterError("sweep", f"no parameter '{name}'", suggestion(name, known))
+        if isinstance(listed, (str, bytes, Mapping)) or not hasattr(listed, "__iter__"):
+            raise ParameterError(
+                f"sweep: {name}", f"expected a list of values, got {values!r}", "put it in []"
+            )
+        lists[name] = tuple(listed.tolist() if isinstance(listed, np.ndarray) else listed)
+        if not lists[name]:
+            raise ParameterError(f"sweep: {name}", "there are no values", "give at least one")
+    return changed(loaded, sweep=lists, figures=())
 
 
 def require_points(model: Model) -> None:

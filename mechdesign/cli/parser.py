@@ -474,7 +474,9 @@ def dask_option(added: argparse.ArgumentParser) -> None:
     )
 
 
-def run_many(label: str, options: argparse.Namespace, run: Callable[..., list[Any]], *arguments: Any) -> Any:
+def run_many(
+    label: str, options: argparse.Namespace, run: Callable[..., Sequence[Any]], *arguments: Any
+) -> Any:
     """Run many pieces of work as the options say, with a bar, and say how many came from the cache."""
     from mechdesign.work.bars import Watch
     from mechdesign.work.cache import default_cache

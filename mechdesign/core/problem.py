@@ -26,7 +26,7 @@ import numpy as np
 from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
 from mechdesign.core.extensions import PAPERS, papers_beside
-from mechdesign.core.fields import fields_of, values_of
+from mechdesign.core.fields import fields_of, replace_parameters, values_of
 from mechdesign.core.text import abridged
 from mechdesign.core.values import MechanismT_co, frozen_value
 
@@ -94,6 +94,17 @@ class Problem(ABC, Generic[MechanismT_co]):
     renamed: ClassVar[Mapping[str, str]] = {}
     levers: ClassVar[tuple[str, ...]] = ()
     relaxations: ClassVar[Mapping[str, Any]] = {}
+
+    def replace(self, **parameters: Any) -> Self:
+        """Return the same problem with other parameters, which are checked as in the constructor.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0).replace(epsilon=3).epsilon
+        3.0
+        """
+        return replace_parameters(self, parameters)
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:

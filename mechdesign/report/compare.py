@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, suggestion
@@ -13,7 +15,10 @@ from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.text import encode, html_table, listed, table
+from mechdesign.data.frames import Columns, Tidy
 from mechdesign.exact.numbers import rounding_allowance
+from mechdesign.show.figure import Figure
+from mechdesign.show.panels import interval_figures
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
 """Columns of a comparison.
@@ -26,13 +31,74 @@ LINE = 120
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
-    """Runs of all methods on one problem, the reasons of those that do not apply, and disagreements."""
+class Comparison(Tidy):
+    """Runs of all methods on one problem, the reasons of those that do not apply, and disagreements.
+
+    ``print`` shows a table, ``to_frame()`` gives a data frame with numbers, ``md.plot`` draws values beside
+    bounds; it is iterable, and ``comparison["linear-program"]`` is the run of a method.
+
+    Attributes
+    ----------
+    problem : Problem
+    runs : tuple of Solution
+        One a method that applies, in order of preference.
+    skipped : mapping
+        From the names of the other methods to why they do not apply.
+    disagreements : tuple of str
+        A sentence each; empty where all methods agree within their gaps.
+    """
 
     problem: Problem
     runs: tuple[Solution, ...]
     skipped: Mapping[str, str]
     disagreements: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __getitem__(self, method: str) -> Solution:
+        """Return the run of a method."""
+        for run in self.runs:
+            if run.method == method:
+                return run
+        if method in self.skipped:
+            raise UnknownNameError(method, f"does not apply: {self.skipped[method]}", "take another method")
+        hint = suggestion(method, [run.method for run in self.runs])
+        raise UnknownNameError(self.problem.name, f"no run of '{method}'", hint)
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return one row a run: method, kind, status, value, bound, gaps, what its certificates say."""
+        gaps = [None if run.claims_optimality else self.gap_to_best_bound(run) for run in self.runs]
+        return {
+            "method": [run.method for run in self.runs],
+            "kind": [run.kind for run in self.runs],
+            "status": [run.status for run in self.runs],
+            "value": [float(run.value) if run.found else None for run in self.runs],
+            "bound": [None if run.bound is None else float(run.bound) for run in self.runs],
+            "gap": [float(run.gap) if math.isfinite(run.gap) else None for run in self.runs],
+            "gap_to_best": gaps,
+            "certificates": [verdict_on_certificates(run) for run in self.runs],
+            "class": [run.scope for run in self.runs],
+            "seconds": [run.seconds for run in self.runs],
+        }
+
+    def figures(self) -> list[Figure]:
+        """Return the values of all runs beside their bounds."""
+        runs = [run for run in self.runs if run.found]
+        if not runs:
+            return []
+        values = [float(run.value) for run in runs]
+        bounds = [float(run.value if run.bound is None else run.bound) for run in runs]
+        low = [min(pair) for pair in zip(values, bounds, strict=True)]
+        high = [max(pair) for pair in zip(values, bounds, strict=True)]
+        names = [run.method for run in runs]
+        title = f"{self.problem.name}: values of all methods, and how far their bounds are"
+        return interval_figures(
+            title, names, np.array(values), (np.array(low), np.array(high)), "method", "value"
+        )
 
     @property
     def failures(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
+from mechdesign.catalog.sweeping import Sweep
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -37,7 +38,7 @@ def plot(thing: Any, path: str | os.PathLike[str] | None = None, *, ax: Any = No
 
     Parameters
     ----------
-    thing : Model, Problem, Solution, Mechanism, estimate or Figure
+    thing : Model, Sweep, Comparison, Problem, Solution, Mechanism, estimate or Figure
         A model is drawn over its sweep, or by its design where it has none; a problem by its solution.
     path : path, optional
         The suffix says whether PNG or SVG. Further pictures get ``-2``, ``-3`` before the suffix. As with
@@ -114,6 +115,8 @@ def _figures_of(thing: Any) -> list[Figure]:
         return [thing]
     if isinstance(thing, Model):
         return model_figures(thing) or _figures_of(thing.problem)
+    if isinstance(thing, Sweep):
+        return model_figures(thing.model, list(thing.rows))
     if isinstance(thing, Problem):
         return _figures_of(solve(thing))
     if isinstance(thing, Solution):
