@@ -24,6 +24,8 @@ from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, named_option
 from mechdesign.core.text import counted
+from mechdesign.show.figure import Figure
+from mechdesign.show.panels import ANYTHING, SHARE, interval_figures
 
 Array = NDArray[np.float64]
 
@@ -77,6 +79,21 @@ class GroupEstimates(ListedEstimate):
     def _beside(self) -> Mapping[str, Any]:
         return {"category": self.categories, "reports": self.reports}
 
+    def figures(self) -> list[Figure]:
+        """Return the estimates of all groups, a picture for each category."""
+        low, high = self.interval()
+        pictures = []
+        for category in dict.fromkeys(self.categories):
+            rows = [place for place, name in enumerate(self.categories) if name == category]
+            names = [self.groups[place] for place in rows]
+            ends = (low[rows], high[rows])
+            possible = SHARE if len(set(self.categories)) > 1 else ANYTHING
+            pictures += interval_figures(
+                f"{category} by {self.column}", names, self.value[rows], ends, self.column, "estimate",
+                possible=possible, bars=possible is SHARE,
+            )  # fmt: skip
+        return pictures
+
     def _about(self) -> Mapping[str, Any]:
         return {
             "column": self.column,
@@ -115,6 +132,12 @@ class Differences(ListedEstimate):
 
     def _beside(self) -> Mapping[str, Any]:
         return {"category": self.categories, "p": tuple(f"{value:.3g}" for value in self.p_values)}
+
+    def figures(self) -> list[Figure]:
+        """Return the differences with their intervals."""
+        names = [f"{pair}: {name}" for pair, name in zip(self.pairs, self.categories, strict=True)]
+        title = "Differences between groups"
+        return interval_figures(title, names, self.value, self.interval(), "groups", "difference", bars=False)
 
     def _about(self) -> Mapping[str, Any]:
         return {

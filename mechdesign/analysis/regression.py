@@ -30,6 +30,8 @@ from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.text import counted
+from mechdesign.show.figure import Figure
+from mechdesign.show.panels import interval_figures
 
 Array = NDArray[np.float64]
 
@@ -113,6 +115,15 @@ class Regression(ListedEstimate):
         if self.model == "linear":
             return {}
         return {"odds ratio": [f"{ratio:.4g}" for ratio in self.odds_ratios()]}
+
+    def figures(self) -> list[Figure]:
+        """Return the coefficients with their intervals; constants are left out where there are others."""
+        others = [place for place, name in enumerate(self.terms) if not name.endswith("Intercept")]
+        rows = others or list(range(len(self.terms)))
+        names, (low, high) = [self.terms[place] for place in rows], self.interval()
+        ends = (low[rows], high[rows])
+        title = f"{self.outcome}: {self.model} regression"
+        return interval_figures(title, names, self.value[rows], ends, "term", "coefficient", bars=False)
 
     def odds_ratios(self) -> Array:
         """Return the factor of the odds for one unit of each column."""

@@ -25,6 +25,8 @@ from mechdesign.analysis.student import StudentLimits
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, suggestion
+from mechdesign.show.figure import Figure
+from mechdesign.show.panels import ANYTHING, SHARE
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -66,6 +68,12 @@ class WeightedEstimate(ListedEstimate):
 
     def _about(self) -> Mapping[str, Any]:
         return {"categories": list(self.categories), "design_effect": self.design_effect}
+
+    def figures(self) -> list[Figure]:
+        """Return the weighted estimates with their intervals."""
+        possible = SHARE if len(self.value) > 1 else ANYTHING
+        title = f"Weighted estimates of {self.users} reports"
+        return self._drawn(title, "answer", "estimate", possible=possible, bars=possible is SHARE)
 
     def __str__(self) -> str:
         return f"{super().__str__()}\ndesign effect {self.design_effect:.3g}"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli.parser import FINE, AddCommand, print_json
+from mechdesign.cli.parser import FINE, AddCommand, FigureOutput, figure_option, print_json
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _regress_options(regress: argparse.ArgumentParser) -> None:
         "--cluster", metavar="COLUMN", help="public column of groups that depend on one another"
     )
     _output_options(regress)
+    figure_option(regress, "the coefficients", force=False)
     regress.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -275,6 +276,11 @@ def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]
     """Print results, or write their tables."""
     from mechdesign.core.text import counted, encode
 
+    picture = FigureOutput(options, [options.mechanism, *paths], options.output)
+    if picture:
+        figures = [figure for result in results.values() for figure in result.figures()]
+        places = picture.write(figures, "these results")
+        print(f"mechdesign: drawn: {', '.join(places)}", file=sys.stderr)
     if options.output is not None:
         from mechdesign.data.outputs import RESULTS, require_output, require_suffix
         from mechdesign.report.tables import write_results

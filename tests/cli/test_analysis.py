@@ -114,7 +114,10 @@ def test_groups_weights_and_margins(survey, capsys):
     assert main(["estimate", "m.json", "r.csv", "--margins", "margins.csv", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)["estimate"]["value"][1]
     assert value == pytest.approx(0.9 * result["groups"]["value"][1] + 0.1 * result["groups"]["value"][3])
-    assert main(["estimate", "m.json", "r.csv", "--by", "ward", "-o", "groups.xlsx"]) == 0
+    assert (
+        main(["estimate", "m.json", "r.csv", "--by", "ward", "-o", "groups.xlsx", "--figure", "g.svg"]) == 0
+    )
+    assert {path.name for path in survey.glob("*.svg")} == {"g.svg", "g-2.svg", "g-3.svg"}
     assert "groups.xlsx: 5 rows" in capsys.readouterr().out
 
 
