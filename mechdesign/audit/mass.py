@@ -30,9 +30,6 @@ UNIT = 2.0**-53
 LEAST_WEIGHT = 1e-290
 """Windows end where weights relative to the mode would lose precision by underflow."""
 
-SHORT = 1 << 15
-"""Windows that reach no further from the mean are remembered for a while."""
-
 
 def radius(variance: float, tail: float) -> int:
     """Return the distance from its mean at which a window of a sum of 0/1 variables may end, by Bernstein.
@@ -106,23 +103,20 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
     >>> window.first, window.probability.tolist()
     (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
-    short = radius(trials * (odds / (1.0 + odds) ** 2), tail) <= SHORT
-    return _recent_window(trials, odds, tail) if short else _single_window(trials, odds, tail)
+    is_short = radius(trials * (odds / (1.0 + odds) ** 2), tail) <= 1 << 15  # so that memory stays flat
+    return (_recent_window if is_short else _window)(trials, odds, tail)
 
 
-@lru_cache(maxsize=16)  # data that mirror one another have the same windows, one soon after the other
-def _recent_window(trials: int, odds: float, tail: float) -> Window:
-    window = _single_window(trials, odds, tail)
-    window.probability.flags.writeable = False
-    return window
-
-
-def _single_window(trials: int, odds: float, tail: float) -> Window:
+def _window(trials: int, odds: float, tail: float) -> Window:
     table = window_table([trials], odds, [tail])
     weights = np.concatenate([table.falling[0, ::-1], np.ones(1), table.rising[0]])
     probability = weights[weights > 0.0] / table.total[0]
+    probability.flags.writeable = False
     sides = (float(side[0]) for side in (table.below, table.above, table.above_mean, table.error))
     return Window(int(table.first[0]), probability, *sides)
+
+
+_recent_window = lru_cache(maxsize=16)(_window)  # mirrored data have the same ones, one soon after the other
 
 
 class WindowTable(NamedTuple):

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import models
 from mechdesign.catalog.shipped import models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.families import problem_classes
+from tests.support.shipped import loaded
 
 SCALARS: list[Any] = [
     "", "x", "1", "line", "uniform", "a\nb\x1b[2J", "\udc80", True, False,
@@ -49,7 +50,7 @@ def examples() -> dict[type, dict[str, Any]]:
     """Return for each problem the parameters of the shipped model that is shortest to write down."""
     found: dict[type, dict[str, Any]] = {}
     for slug in sorted(models(), key=lambda slug: (models_folder() / f"{slug}.toml").stat().st_size):
-        problem = load_model(slug).problem
+        problem = loaded(slug).problem
         if type(problem) not in found:
             found[type(problem)] = parameters_of(problem)
     return found
