@@ -103,8 +103,9 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
     >>> window.first, window.probability.tolist()
     (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
-    is_short = radius(trials * (odds / (1.0 + odds) ** 2), tail) <= 1 << 15  # so that memory stays flat
-    return (_recent_window if is_short else _window)(trials, odds, tail)
+    if radius(trials * (odds / (1.0 + odds) ** 2), tail) <= 1 << 15:  # so that memory stays flat
+        return _recent_window(trials, odds, tail)
+    return _window(trials, odds, tail)
 
 
 def _window(trials: int, odds: float, tail: float) -> Window:
