@@ -103,11 +103,21 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
     >>> window.first, window.probability.tolist()
     (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
+    if radius(trials * (odds / (1.0 + odds) ** 2), tail) <= 1 << 15:  # so that memory stays flat
+        return _recent_window(trials, odds, tail)
+    return _window(trials, odds, tail)
+
+
+def _window(trials: int, odds: float, tail: float) -> Window:
     table = window_table([trials], odds, [tail])
     weights = np.concatenate([table.falling[0, ::-1], np.ones(1), table.rising[0]])
     probability = weights[weights > 0.0] / table.total[0]
+    probability.flags.writeable = False
     sides = (float(side[0]) for side in (table.below, table.above, table.above_mean, table.error))
     return Window(int(table.first[0]), probability, *sides)
+
+
+_recent_window = lru_cache(maxsize=16)(_window)  # mirrored data have the same ones, one soon after the other
 
 
 class WindowTable(NamedTuple):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import models
 from mechdesign.collect.base import CollectingMechanism, mechanism_types
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families import problem_classes
@@ -27,6 +27,7 @@ from mechdesign.papers.claims.sources import (
 )
 from tests.support.documents import ROOT
 from tests.support.links import anchors
+from tests.support.shipped import loaded
 
 KEYS = [found.cite for found in sources()]
 OF_OTHERS = {
@@ -110,7 +111,7 @@ def test_every_item_has_a_verdict_or_a_reason(cite):
 
 def test_every_model_of_a_source_has_an_item():
     named = {slug for found in sources() for item in found.items for slug in item.all_models}
-    of_sources = {slug for slug in models() if load_model(slug).source.get("cite") in KEYS}
+    of_sources = {slug for slug in models() if loaded(slug).source.get("cite") in KEYS}
     assert len(of_sources) > 80
     assert of_sources <= named
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import models
 from mechdesign.catalog.shipped import models_folder
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.families import problem_classes
+from tests.support.shipped import loaded
 
 SCALARS: list[Any] = [
     "", "x", "1", "line", "uniform", "a\nb\x1b[2J", "\udc80", True, False,
@@ -49,7 +50,7 @@ def examples() -> dict[type, dict[str, Any]]:
     """Return for each problem the parameters of the shipped model that is shortest to write down."""
     found: dict[type, dict[str, Any]] = {}
     for slug in sorted(models(), key=lambda slug: (models_folder() / f"{slug}.toml").stat().st_size):
-        problem = load_model(slug).problem
+        problem = loaded(slug).problem
         if type(problem) not in found:
             found[type(problem)] = parameters_of(problem)
     return found
@@ -74,11 +75,37 @@ def test_every_problem_has_an_example():
     assert set(examples()) == set(problem_classes().values())
 
 
+SMALLER: dict[str, dict[str, Any]] = {
+    "auction-horizon": {"users": 10, "tasks": 3, "slots": 2},
+    "deployed-histogram": {"users": 1000},
+    "direct-mechanism": {"environment": {"name": "facility", "places": [0, 1], "agents": 2}},
+    "event-counts": {"slots": 2},
+    "mean-channel": {"inputs": 5},
+    "privacy-contract-continuous": {"cells": 100},
+    "shuffle-amplification": {"users": 1000, "randomizer": {"name": "k-ary", "size": 2}},
+    "shuffle-counting": {"users": 1000},
+    "shuffle-histogram": {"users": 20_000},
+    "shuffle-local-budget": {"users": 1000},
+    "shuffle-range": {"categories": 8},
+}
+"""Other parameters with which what is accepted is solved quickly."""
+
+
+@cache
+def small(name: str) -> dict[str, Any]:
+    """Return parameters of a problem that is solved quickly."""
+    return {**examples()[problem_classes()[name]], **SMALLER.get(name, {})}
+
+
+@cache
+def answers(name: str, field: str) -> list[bool]:
+    """Return for each value whether the problem takes it; several tests look at them."""
+    return [accepted(problem_classes()[name], {**small(name), field: value}) for value in ANYTHING]
+
+
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_whatever_is_given_is_taken_or_refused_in_one_line(name, field):
-    kind = problem_classes()[name]
-    taken = [accepted(kind, {**examples()[kind], field: value}) for value in ANYTHING]
-    assert not all(taken), "nothing is refused"
+    assert not all(answers(name, field)), "nothing is refused"
 
 
 def generators() -> list[tuple[str, str, dict[str, Any]]]:
@@ -129,19 +156,12 @@ def as_toml(value: Any) -> str:
     return repr(value)
 
 
-ON_THE_COMMAND_LINE = [
-    value for value in ANYTHING if value not in ("\udc80", ["\udc80"], {"name": None}) and value is not DEEP
+PLACES = [
+    place
+    for place, value in enumerate(ANYTHING)
+    if value not in ("\udc80", ["\udc80"], {"name": None}) and value is not DEEP
 ]
-
-
-SMALLER: dict[str, dict[str, Any]] = {
-    "auction-horizon": {"users": 10, "tasks": 3, "slots": 2},
-    "deployed-histogram": {"users": 1000},
-    "mean-channel": {"inputs": 5},
-    "shuffle-amplification": {"users": 1000, "randomizer": {"name": "k-ary", "size": 2}},
-    "shuffle-local-budget": {"users": 1000},
-}
-"""Other parameters with which what is accepted is solved quickly."""
+ON_THE_COMMAND_LINE = [ANYTHING[place] for place in PLACES]
 
 
 @cache
@@ -151,14 +171,12 @@ def commanded(name: str, field: str) -> list[int]:
     The sixteenth is another one for the next field, so that every value is refused there as well.
     Python itself refuses a text with as many digits as the largest integers have.
     """
-    kind = problem_classes()[name]
-    small = {**examples()[kind], **SMALLER.get(name, {})}
-    turn = FIELDS.index((name, field))
+    taken, turn = answers(name, field), FIELDS.index((name, field))
     return [
         number
-        for number, value in enumerate(ON_THE_COMMAND_LINE)
+        for number, (place, value) in enumerate(zip(PLACES, ON_THE_COMMAND_LINE, strict=True))
         if not (isinstance(value, int) and abs(value) >= 10**300)
-        and (accepted(kind, {**small, field: value}) or (number + turn) % 16 == 0)
+        and (taken[place] or (number + turn) % 16 == 0)
     ]
 
 
@@ -170,12 +188,10 @@ def test_every_value_is_given_on_the_command_line_for_many_fields():
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_the_command_line_ends_with_a_code_and_at_most_one_line_of_error(name, field, tmp_path, capsys):
-    kind = problem_classes()[name]
-    small = {**examples()[kind], **SMALLER.get(name, {})}
     for number in commanded(name, field):
         value = ON_THE_COMMAND_LINE[number]
         path = tmp_path / f"m{number}.toml"
-        lines = [f"{key} = {as_toml(item)}" for key, item in {**small, field: value}.items()]
+        lines = [f"{key} = {as_toml(item)}" for key, item in {**small(name), field: value}.items()]
         path.write_text(f'[model]\ntitle = "t"\nproblem = "{name}"\n[parameters]\n' + "\n".join(lines) + "\n")
         code = main(["build", str(path), "-o", str(tmp_path / "built.json")])
         output, error = capsys.readouterr()

@@ -23,6 +23,8 @@ from mechdesign.families.mean.papers.printed_tables import (
     possible_errors,
 )
 from mechdesign.report.tables import write_results
+from mechdesign.work.cache import Cache
+from tests.support.checks import folder_of_run, shared
 
 HEADER = ["question", "category", "estimate", "standard_error", "low", "high"]
 
@@ -45,6 +47,13 @@ def survey(tmp_path, monkeypatch):
     )
     assert main(["randomize", "two.json", "people.csv", "-o", "r2.csv", "--seed", "1"]) == 0
     return tmp_path
+
+
+@pytest.fixture
+def checked_once(tmp_path_factory):
+    """The tables are of checks that other tests make or look at as well."""
+    with shared(Cache(folder_of_run(tmp_path_factory.getbasetemp()))):
+        yield
 
 
 def rows_of(path: str) -> list[list[str]]:
@@ -223,7 +232,9 @@ def test_every_figure_has_its_quantities_by_their_methods():
     assert all(isinstance(each[name], float) for each in plotted for name in names)
 
 
-def test_the_table_of_a_source_has_stated_and_rebuilt_beside_ours(tmp_path, monkeypatch, capsys):
+def test_the_table_of_a_source_has_stated_and_rebuilt_beside_ours(
+    checked_once, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert main(["table", "response/zhou2019_figure2", "-o", "t.csv"]) == 0
     assert capsys.readouterr().out.startswith("t.csv: ")
@@ -249,7 +260,7 @@ def test_the_table_of_a_source_has_stated_and_rebuilt_beside_ours(tmp_path, monk
     assert "more rows; -o FILE writes all" in capsys.readouterr().out
 
 
-def test_a_list_of_a_table_is_a_row_an_entry(capsys):
+def test_a_list_of_a_table_is_a_row_an_entry(checked_once, capsys):
     assert main(["table", "marginals/zhang2019_table_3_3", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     place = "table 3.3, d = 8, k = 3, n = 2^16"
@@ -257,7 +268,7 @@ def test_a_list_of_a_table_is_a_row_an_entry(capsys):
     assert [(row["entry"], row["stated"], row["ours"]) for row in cell] == [(0, 4, 4), (1, 14, 14)]
 
 
-def test_what_is_lost_is_rebuilt_and_what_is_ours_is_not_called_stated(capsys):
+def test_what_is_lost_is_rebuilt_and_what_is_ours_is_not_called_stated(checked_once, capsys):
     assert main(["table", "shuffle/wang2022_table1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     cells = [row for row in rows if row["where"] == "table 1, eq. (3)"]
@@ -272,7 +283,7 @@ def test_what_is_lost_is_rebuilt_and_what_is_ours_is_not_called_stated(capsys):
     assert all(row["recorded"] is not None for row in own)
 
 
-def test_table_8_has_the_printed_numbers_their_ranges_and_their_distances(capsys):
+def test_table_8_has_the_printed_numbers_their_ranges_and_their_distances(checked_once, capsys):
     assert main(["table", "mean/rcp2023_table8", "--json"]) == 0
     rows = [row for row in json.loads(capsys.readouterr().out) if row["stated"] is not None]
     assert len(rows) == 45

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.kary import KaryRows
 from mechdesign.collect.kernel import Kernel, Rows
@@ -14,7 +15,7 @@ from tests.meta.test_shown import MECHANISMS
 GRID = 1 << 12
 """Integers at which a kernel is asked first; where neighbours have different reports the end is searched."""
 
-KINDS = [kind for kind, (make, *_) in sorted(MECHANISMS.items()) if isinstance(make(), Collector)]
+KINDS = [kind for kind in sorted(MECHANISMS) if issubclass(mechanism_types()[kind], Collector)]
 
 
 def measured(kernel: Kernel, code: int) -> np.ndarray:

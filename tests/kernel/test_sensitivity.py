@@ -16,7 +16,7 @@ from mechdesign.cli import main
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solve import methods_of
 from mechdesign.families.response import ExtendedResponse
-from tests.support.shipped import mentioning
+from tests.support.shipped import loaded, mentioning
 
 LARGEST = 60
 """Answers or types of the models that are solved seven times here."""
@@ -48,7 +48,7 @@ def priced() -> list[tuple[str, str]]:
     """Return the models with a method that hands its multipliers on."""
     found = []
     for slug in mentioning(rf"problem\s*=\W*({'|'.join(PRICED)})\b"):
-        problem = load_model(slug).problem
+        problem = loaded(slug).problem
         if problem.name not in PRICED or slug in SLOW:
             continue
         size = getattr(problem, "size", None) or len(getattr(problem, "types", ()))

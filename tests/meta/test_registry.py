@@ -15,7 +15,7 @@ import pytest
 
 import mechdesign as md
 import mechdesign.families
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import models
 from mechdesign.cli import main
 from mechdesign.collect.base import mechanism_types
 from mechdesign.core.problem import Kind, modules_of
@@ -23,6 +23,7 @@ from mechdesign.core.solve import _methods_of_package, simulate
 from mechdesign.families import exported_names, families, problem_classes
 from mechdesign.papers.claims.bibliography import bibliography
 from tests.support.failures import assert_each
+from tests.support.shipped import loaded
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(mechdesign.__file__).parent
@@ -125,7 +126,7 @@ def test_a_family_has_a_page_a_model_and_its_tests(family):
 
 
 def cites_a_source(slug):
-    model = load_model(slug)
+    model = loaded(slug)
     assert model.source["cite"] in bibliography()
     assert model.source["where"]
     assert model.statement.strip()
@@ -138,11 +139,11 @@ def test_a_model_cites_a_source_and_says_what_it_states():
 
 
 def test_every_problem_has_a_model():
-    assert {load_model(slug).problem.name for slug in models()} == set(problem_classes())
+    assert {loaded(slug).problem.name for slug in models()} == set(problem_classes())
 
 
 def test_every_refuted_claim_is_recorded_with_its_reason():
-    refuted = [claim for slug in models() for claim in load_model(slug).claims if claim.verdict == "refuted"]
+    refuted = [claim for slug in models() for claim in loaded(slug).claims if claim.verdict == "refuted"]
     assert refuted
     assert all(len(claim.reason) > 20 for claim in refuted)
     assert all(claim.instead for claim in refuted)

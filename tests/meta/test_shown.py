@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import models
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.core.text import counted
@@ -45,6 +45,7 @@ from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, Spectr
 from mechdesign.families.survey import Question, Survey
 from tests.support.failures import assert_each
 from tests.support.protocols import PROTOCOLS
+from tests.support.shipped import loaded
 
 LONGEST = 250
 """Characters of a repr: two lines of a terminal, or three."""
@@ -239,7 +240,7 @@ def test_several_reports_add_up_in_the_audit():
 
 
 def shows_its_class(slug):
-    model = load_model(slug)
+    model = loaded(slug)
     problem = model.problem
     assert repr(model) == f"Model({slug}: {problem!r}, {counted(len(model.claims), 'claim')})"
     assert repr(problem).startswith(f"{type(problem).__name__}(")

@@ -20,6 +20,7 @@ from mechdesign.papers.shown.findings import HEADINGS, counted, findings_text
 from mechdesign.papers.shown.letter import Letter, letter, letter_page, letter_text, others_page
 from mechdesign.papers.shown.statements import escaped, tally_text, verdict_text
 from tests.support.failures import assert_each
+from tests.support.shipped import loaded
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFUTED = {"verdict": "refuted", "reason": "it is 0.83", "readings": ["as printed: 0.83"]}
@@ -34,7 +35,7 @@ def claims_with(verdict: str) -> list[tuple[str, int, Claim]]:
     return [
         (slug, number, claim)
         for slug in models()
-        for number, claim in enumerate(load_model(slug).claims, 1)
+        for number, claim in enumerate(loaded(slug).claims, 1)
         if claim.verdict == verdict
     ]
 
@@ -47,7 +48,7 @@ def pages() -> str:
 
 def has_its_readings(slug):
     """Of every printed claim that is refuted and of every one that is undecided: a sentence at least."""
-    for number, claim in enumerate(load_model(slug).claims, 1):
+    for number, claim in enumerate(loaded(slug).claims, 1):
         if claim.verdict == UNDECIDED or (claim.verdict == "refuted" and claim.is_printed):
             assert claim.readings, f"{slug}, claim {number}"
             texts = [reading.text for reading in claim.reading_records]
@@ -171,7 +172,7 @@ def test_sources_are_those_of_the_bibliography():
 
 
 def has_sources(slug):
-    assert {claim.cite for claim in load_model(slug).claims} <= {"", *bibliography()}
+    assert {claim.cite for claim in loaded(slug).claims} <= {"", *bibliography()}
 
 
 def test_the_source_of_a_claim_is_in_the_bibliography():

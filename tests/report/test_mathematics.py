@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import models
 from mechdesign.report.page.render import PIECE, marked_up, mathml
 from tests.support.failures import assert_each
+from tests.support.shipped import loaded
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -43,7 +44,7 @@ def test_plain_letters_in_tex_may_be_signs_of_markup():
 
 
 def is_rendered(slug):
-    statement = load_model(slug).statement
+    statement = loaded(slug).statement
     made = marked_up(statement)
     assert 'class="tex"' not in made
     assert statement.count("$") % 2 == 0

@@ -14,21 +14,41 @@ from tests.support.whole_tables import read_column
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra mechdesign[parquet]")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra mechdesign[parquet]")
 
-LONG = "a" * (48 << 20)
+LONG = 48 << 20
 REFUSED = {
-    "one long text": (["a", LONG], {}, r"holds 48 MiB of text in 2 rows"),
-    "without a dictionary": (["a", LONG], {"use_dictionary": False}, r"holds 48 MiB of text in 2 rows"),
-    "large texts": (pyarrow.array([LONG], pyarrow.large_string()), {}, r"holds 48 MiB of text in 1 rows"),
-    "a dictionary": (pyarrow.array([LONG]).dictionary_encode(), {}, r"holds 48 MiB of text in 1 rows"),
-    "one text too long": (["a" * ((1 << 20) + 1)], {}, r"contains a string of 1048577 bytes"),
-    "bytes": (pyarrow.array([b"\xff\xfe"], pyarrow.binary()), {}, "contains bytes, not strings"),
-    "large bytes": (pyarrow.array([b"a"], pyarrow.large_binary()), {}, "contains bytes, not strings"),
-    "bytes of one length": (pyarrow.array([b"a"], pyarrow.binary(1)), {}, "contains bytes, not strings"),
-    "a dictionary of bytes": (pyarrow.array([b"a"]).dictionary_encode(), {}, "contains bytes, not strings"),
-    "lists": ([["a"]], {}, "holds lists"),
-    "structures": ([{"a": "b"}], {}, "holds lists"),
+    "one long text": (lambda: ["a", "a" * LONG], {}, r"holds 48 MiB of text in 2 rows"),
+    "without a dictionary": (
+        lambda: ["a", "a" * LONG],
+        {"use_dictionary": False},
+        r"holds 48 MiB of text in 2 rows",
+    ),
+    "large texts": (
+        lambda: pyarrow.array(["a" * LONG], pyarrow.large_string()),
+        {},
+        r"holds 48 MiB of text in 1 rows",
+    ),
+    "a dictionary": (
+        lambda: pyarrow.array(["a" * LONG]).dictionary_encode(),
+        {},
+        r"holds 48 MiB of text in 1 rows",
+    ),
+    "one text too long": (lambda: ["a" * ((1 << 20) + 1)], {}, r"contains a string of 1048577 bytes"),
+    "bytes": (lambda: pyarrow.array([b"\xff\xfe"], pyarrow.binary()), {}, "contains bytes, not strings"),
+    "large bytes": (lambda: pyarrow.array([b"a"], pyarrow.large_binary()), {}, "contains bytes, not strings"),
+    "bytes of one length": (
+        lambda: pyarrow.array([b"a"], pyarrow.binary(1)),
+        {},
+        "contains bytes, not strings",
+    ),
+    "a dictionary of bytes": (
+        lambda: pyarrow.array([b"a"]).dictionary_encode(),
+        {},
+        "contains bytes, not strings",
+    ),
+    "lists": (lambda: [["a"]], {}, "holds lists"),
+    "structures": (lambda: [{"a": "b"}], {}, "holds lists"),
     "maps": (
-        pyarrow.array([[("a", "b")]], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+        lambda: pyarrow.array([[("a", "b")]], pyarrow.map_(pyarrow.string(), pyarrow.string())),
         {},
         "holds lists",
     ),
@@ -39,7 +59,7 @@ REFUSED = {
 def test_what_is_no_column_of_values_is_refused_by_name(tmp_path, kind):
     values, options, said = REFUSED[kind]
     place = tmp_path / "x.parquet"
-    parquet.write_table(pyarrow.table({"user": values}), place, compression="zstd", **options)
+    parquet.write_table(pyarrow.table({"user": values()}), place, compression="zstd", **options)
     table = open_table(place)
     with pytest.raises(DataError, match=rf"x\.parquet: column 'user':? {said}"):
         list(table.blocks(["user"]))

@@ -86,14 +86,20 @@ def solved_once(cache: Cache) -> Iterator[None]:
 
 
 @contextmanager
+def shared(cache: Cache) -> Iterator[None]:
+    """Have commands that check models, and methods that take a while, run once for a model or a problem."""
+    with (
+        patch.object(runs, "_checked", lambda model: check_once(model, cache)),
+        solved_once(cache),
+    ):
+        yield
+
+
+@contextmanager
 def of_one_run() -> Iterator[None]:
     """Have the commands of this process share checks and solutions, if the environment names a folder."""
     if FOLDER not in os.environ:
         yield
         return
-    cache = Cache(os.environ[FOLDER])
-    with (
-        patch.object(runs, "_checked", lambda model: check_once(model, cache)),
-        solved_once(cache),
-    ):
+    with shared(Cache(os.environ[FOLDER])):
         yield

@@ -14,6 +14,7 @@ from mechdesign.catalog.load import load_model
 from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.core.certificate import Certificate
 from mechdesign.families import problem_classes
+from tests.support.shipped import loaded
 
 Solver = Callable[[str], Sequence[Certificate]]
 """What gives the certificates of a model, by its name."""
@@ -29,7 +30,7 @@ def examples() -> dict[str, list[str]]:
     """Return for each problem those of its models that are shortest to write down."""
     found: dict[str, list[str]] = {name: [] for name in problem_classes()}
     for slug in sorted(models(), key=lambda slug: (models_folder() / f"{slug}.toml").stat().st_size):
-        name = load_model(slug).problem.name
+        name = loaded(slug).problem.name
         if len(found[name]) < MOST_MODELS:
             found[name].append(slug)
     return found

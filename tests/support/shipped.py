@@ -1,11 +1,12 @@
-"""Catalog models by the text of their files: what has to be known of all while tests are collected."""
+"""Catalog models by the text of their files, while tests are collected; and each model, loaded once."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from mechdesign.catalog import models
+from mechdesign.catalog import load_model, models
+from mechdesign.catalog.model import Model
 from mechdesign.catalog.shipped import models_folder
 
 
@@ -22,3 +23,9 @@ def mentioning(pattern: str) -> list[str]:
 def _texts() -> dict[str, str]:
     folder = models_folder()
     return {slug: (folder / f"{slug}.toml").read_text(encoding="utf-8") for slug in models()}
+
+
+@cache
+def loaded(slug: str) -> Model:
+    """Return a model that is only looked at; many rules look at all of them."""
+    return load_model(slug)

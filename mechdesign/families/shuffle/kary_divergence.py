@@ -84,6 +84,7 @@ class Composition:
         self.outside = 1.01 * (added.above + added.below + removed.above + removed.below)
         # At most this much of the law at one number comes from outside the windows.
         self.stray = self.outside * max(float(added.probability.max()), float(self.removed.max()))
+        self.law: dict[int, float] = {}  # the searches look at the same few numbers again and again
         self.mean = (zeros - ones) / (self.grown + 1.0)
         self.shift = 0.0  # how far the last guess was off
         self.variance = (zeros + ones) * self.grown / (self.grown + 1.0) ** 2
@@ -95,9 +96,15 @@ class Composition:
         piece = values[start : start + len(self.removed)]
         return float(np.einsum("i,i->", self.removed[: len(piece)], piece))
 
+    def _at(self, s: int) -> float:
+        """Return the law at s, without what is outside the windows."""
+        if s not in self.law:
+            self.law[s] = self._sum(self.points, s)
+        return self.law[s]
+
     def _rises(self, s: int, ratio: float, surely: bool) -> bool:
         """Return whether the law at s is above ratio times the law at s - 1, surely or possibly."""
-        here, before = self._sum(self.points, s), self._sum(self.points, s - 1)
+        here, before = self._at(s), self._at(s - 1)
         if surely:
             return here > ratio * (1.0 + self.doubt) * (before + self.stray)
         return here + self.stray > ratio * (1.0 - self.doubt) * before
