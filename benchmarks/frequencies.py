@@ -17,8 +17,8 @@ from benchmarks.rivals import (
     pure_ldp_frequencies,
 )
 from mechdesign.collect import FiniteChannel, FrequencyMechanism, KaryResponse, PrivacyTarget
-from mechdesign.core.text import table
 from mechdesign.families.response import RandomizedResponse
+from mechdesign.show.tables import table
 
 TITLE = "Frequencies: randomize and estimate, 64 symbols, epsilon = 1"
 

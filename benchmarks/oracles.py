@@ -19,8 +19,8 @@ from benchmarks.rivals import (
     pure_ldp_oracle,
 )
 from mechdesign.collect import KaryResponse
-from mechdesign.core.text import table
 from mechdesign.families.marginals.oracles import SupportOracle
+from mechdesign.show.tables import table
 
 TITLE = "Frequency oracles: reports made and counted, epsilon = 1"
 

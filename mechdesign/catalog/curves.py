@@ -16,7 +16,7 @@ from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters, values_of
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
 
 Array = NDArray[np.float64]
 

@@ -22,8 +22,7 @@ from mechdesign.core.extensions import in_papers
 from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
-from mechdesign.core.text import encode
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, encode
 from mechdesign.families import problem_class
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import number
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.data.intake import Intake

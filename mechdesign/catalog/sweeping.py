@@ -21,7 +21,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import simulate, solve
-from mechdesign.core.text import abridged
+from mechdesign.core.values import abridged
 from mechdesign.work.cache import Cache, default_cache, key_of
 from mechdesign.work.parallel import ALONE, Task, Watcher, run_tasks
 

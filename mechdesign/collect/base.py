@@ -23,7 +23,6 @@ from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_diges
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.reader import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
-from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import (
     CertificateError,
     EstimationError,
@@ -34,12 +33,20 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.extensions import FAMILIES, class_with, derived, extensions, import_all
-from mechdesign.core.text import Explained, encode
-from mechdesign.core.values import USERS, Counter, EstimateT_co, Forecast, PrivacyVerdict, Verdict
+from mechdesign.core.values import (
+    USERS,
+    Counter,
+    EstimateT_co,
+    Explained,
+    Forecast,
+    PrivacyVerdict,
+    Verdict,
+    encode,
+)
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
-from mechdesign.exact.numbers import number_of_text, plain_int, text_of
+from mechdesign.exact.numbers import file_values, number_of_text, plain_int, plain_values, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
-from mechdesign.work.files import read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation

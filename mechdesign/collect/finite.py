@@ -31,8 +31,7 @@ from mechdesign.collect.collector import REMEDY, FrequencyMechanism
 from mechdesign.collect.kernel import Rows
 from mechdesign.collect.scores import MatrixScores
 from mechdesign.core.certificate import PrivacyAudit
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError, counted
 from mechdesign.core.validation import double_delta, double_epsilon, finite_array, in_range, one_of
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.randomness import BITS, TOTAL, require_channel

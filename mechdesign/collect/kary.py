@@ -26,8 +26,7 @@ from mechdesign.collect.kernel import Kernel
 from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
 from mechdesign.collect.scores import SINGULAR, Scores, score_steps
 from mechdesign.core.certificate import PrivacyAudit
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError, counted
 from mechdesign.core.validation import (
     as_written,
     double_delta,
@@ -36,9 +35,8 @@ from mechdesign.core.validation import (
     privacy_epsilon,
 )
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_written
 
 if TYPE_CHECKING:
     from mechdesign.collect.kernel import Steps

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.core.tables import Coded, Values
+from mechdesign.data.intake import Coded, Values
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS
 

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError, named_option, option
-from mechdesign.core.tables import Block
-from mechdesign.data.intake import READ_AS_MISSING
+from mechdesign.data.intake import READ_AS_MISSING, Block
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:

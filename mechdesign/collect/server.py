@@ -15,11 +15,10 @@ import numpy as np
 
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
 from mechdesign.collect.reader import report_rule
-from mechdesign.core.errors import CertificateError, DataError, MechDesignError
-from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask
-from mechdesign.core.text import counted
-from mechdesign.data.frames import FrameTable, is_table
-from mechdesign.exact.numbers import plain, text_of
+from mechdesign.core.errors import CertificateError, DataError, MechDesignError, counted
+from mechdesign.data.frames import FrameTable, is_partitioned, is_table, merge_partitions
+from mechdesign.data.intake import Block, Source
+from mechdesign.exact.numbers import plain, require_no_mask, text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism

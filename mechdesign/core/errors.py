@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -26,6 +26,13 @@ def printable(text: object) -> str:
     )
 
 
+def html_text(value: object) -> str:
+    """Return a text for a page, on one line, escaped."""
+    from html import escape  # its table of characters is for notebooks alone
+
+    return escape(printable(str(value)))
+
+
 def one_line(value: Any) -> Any:
     r"""Return a nested value with every text, also keys, on one printable line; white space becomes a space.
 
@@ -39,6 +46,35 @@ def one_line(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {one_line(key): one_line(item) for key, item in value.items()}
     return [one_line(item) for item in value] if isinstance(value, list) else value
+
+
+SHOWN = 6
+"""Most entries of a list that are shown; of a longer one the first few and how many there are."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user"), counted(2, "entry")
+    ('1 row', '0 rows', '1200 users', '2 entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{number} {noun}s"
+
+
+def listed(texts: Sequence[str], count: int | None = None) -> str:
+    """Join texts by commas, all of them up to six, else the first three and how many there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefgh"))
+    ('a, b', 'a, b, c, ... 8 in all')
+    """
+    total = len(texts) if count is None else count
+    return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
 
 
 class Wording(str):

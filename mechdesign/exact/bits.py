@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError
-from mechdesign.core.tables import Coded
 from mechdesign.exact.numbers import text_of
 
 Packed = NDArray[np.uint8]
@@ -119,8 +118,8 @@ def read_sets(reports: Any, categories: int) -> Packed:
     DataError
         For anything else, or bits that stand for no category, naming the row.
     """
-    raw = np.asarray(reports) if not isinstance(reports, Coded) else reports
-    if isinstance(raw, np.ndarray) and raw.dtype == np.uint8 and raw.ndim == 2:
+    raw = np.asarray(reports)
+    if raw.dtype == np.uint8 and raw.ndim == 2:
         packed = raw
         if packed.shape[1] != width(categories):
             raise DataError(
@@ -138,8 +137,7 @@ def read_sets(reports: Any, categories: int) -> Packed:
     return packed
 
 
-def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
-    column = texts.values[texts.codes] if isinstance(texts, Coded) else texts
+def _decoded(column: NDArray[Any], categories: int) -> Packed:
     if column.ndim != 1:
         raise DataError("reports", f"expected one column, got an array of {column.ndim} dimensions")
     length = 1 + 2 * width(categories)

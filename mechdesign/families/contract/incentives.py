@@ -41,8 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.validation import one_of
 from mechdesign.exact.numbers import Number, plain, rational, rationals, text_of
 

@@ -25,10 +25,9 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, RowError, suggestion
-from mechdesign.core.tables import Block, Coded, Source, Values
-from mechdesign.core.text import listed
+from mechdesign.core.errors import CertificateError, DataError, RowError, listed, suggestion
 from mechdesign.core.validation import integer
+from mechdesign.data.intake import Block, Coded, Source, Values
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.exact.randomness import TOTAL, Rng

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
-from mechdesign.core.text import counted, short_text
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, short_text
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment

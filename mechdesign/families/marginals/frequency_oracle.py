@@ -14,11 +14,10 @@ import numpy as np
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_variance
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.core.values import Remark
 from mechdesign.exact.draws import prime_from

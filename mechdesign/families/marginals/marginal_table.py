@@ -38,14 +38,15 @@ from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, implausible
 from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.collect.scores import few_users
-from mechdesign.core.errors import EstimationError
-from mechdesign.core.text import counted, json_object, listed, table, to_error
+from mechdesign.core.errors import EstimationError, counted, listed
 from mechdesign.core.validation import integer
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.marginals.sets.estimates import CountedTable
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
+from mechdesign.show.tables import table, to_error
 
 Array = NDArray[np.float64]
 

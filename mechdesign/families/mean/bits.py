@@ -53,8 +53,7 @@ from mechdesign.core.validation import (
 )
 from mechdesign.exact.bits import below_heads, compiled
 from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
-from mechdesign.exact.exponential import exp_lower, exp_written, float_up
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, exp_written, float_up
 from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import DensityAudit, audit_density
 from mechdesign.collect.mean_limits import PLACES, Array, Curves
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower
 from mechdesign.families.mean import variance as formulas
 from mechdesign.families.mean.means import FormulaMechanism, uniform_numbers
 from mechdesign.families.mean.tally import FloatTally

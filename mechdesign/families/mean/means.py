@@ -33,11 +33,11 @@ from mechdesign.collect.mean_limits import FEWEST, Curves, ReportSums, ScoreLimi
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
+from mechdesign.show.tables import edge_texts, range_text
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.collect.kernel import Steps
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, counted
 from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int

@@ -22,7 +22,7 @@ from itertools import accumulate, permutations, product
 import numpy as np
 
 from mechdesign.audit.mass import UNIT, binomial_window
-from mechdesign.exact.exponential import exp_upper
+from mechdesign.exact.randomness import exp_upper
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,
     LatticeDivergence,

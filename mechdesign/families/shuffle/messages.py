@@ -38,8 +38,8 @@ from mechdesign.collect.server import Server, whole_rows
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import DataError, ParameterError, RowError, option
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
+from mechdesign.data.intake import Block, Source, Values, array_of
 from mechdesign.exact.draws import Again
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.show.figure import Figure, Line, Panel

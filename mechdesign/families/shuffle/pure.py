@@ -27,9 +27,8 @@ from mechdesign.collect.kernel import Steps, row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy

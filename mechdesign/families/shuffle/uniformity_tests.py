@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kernel import Steps
-from mechdesign.core.text import TextInNotebooks, counted, json_object
+from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import Forecast, frozen_value, value_field
+from mechdesign.core.values import Forecast, TextInNotebooks, frozen_value, json_object, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.dummies import BitRows, Dummies, RowsProtocol

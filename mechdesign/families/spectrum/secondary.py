@@ -21,7 +21,7 @@ from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.fields import amount, checked, frozen_problem, real
 from mechdesign.core.problem import Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.tables import Block, Source
+from mechdesign.data.intake import Block, Source
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.spectrum.geometry import positive, rounded_up
 from mechdesign.families.spectrum.length import LengthProblem, Terms

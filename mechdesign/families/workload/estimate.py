@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.estimate import ListedEstimate, project_to_simplex
 from mechdesign.collect.frequency_limits import MixtureLimits, WorstLimits, cumulants, quantile_ends
 from mechdesign.collect.intervals import normal_quantile, rare_step, tail_of
-from mechdesign.core.text import counted
+from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure

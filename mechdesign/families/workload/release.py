@@ -20,12 +20,10 @@ from mechdesign.collect.kernel import Steps
 from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError
-from mechdesign.core.tables import require_no_mask
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, counted
 from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.numbers import frozen, wholes
+from mechdesign.exact.numbers import frozen, require_no_mask, wholes
 from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, OrbitWeights, Translations
 from mechdesign.families.workload.queries import Workload

@@ -11,7 +11,6 @@ from typing import Any
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import printable
-from mechdesign.core.text import decimals_of
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     figure_values,
@@ -21,6 +20,7 @@ from mechdesign.report.page.mechanism import (
 from mechdesign.report.page.render import rendered
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE, cut_ends
+from mechdesign.show.tables import decimals_of
 
 MOST_ROWS = 300
 """Rows of a table on the page."""

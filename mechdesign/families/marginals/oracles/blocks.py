@@ -33,10 +33,9 @@ from numpy.typing import NDArray
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, of_sets
-from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.tables import Values
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.data.intake import Values
 from mechdesign.exact.bits import (
     as_texts,
     compiled,
@@ -47,8 +46,7 @@ from mechdesign.exact.bits import (
     width,
 )
 from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, digits, heads, tails_below
-from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource, weight
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 from mechdesign.families.marginals.sets.shapes import packed_subsets
 

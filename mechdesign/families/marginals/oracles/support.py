@@ -35,14 +35,11 @@ from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import require_no_mask
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.numbers import plain, plain_int, text_of
-from mechdesign.exact.randomness import BITS
+from mechdesign.exact.numbers import plain, plain_int, require_no_mask, text_of
+from mechdesign.exact.randomness import BITS, exp_lower
 
 
 class CellCounts(Server[MechanismT]):

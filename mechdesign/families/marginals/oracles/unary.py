@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
-from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.data.intake import Values
 from mechdesign.exact.bits import (
     Packed,
     as_texts,
@@ -26,8 +26,7 @@ from mechdesign.exact.bits import (
     width,
 )
 from mechdesign.exact.draws import bernoulli_words
-from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource, weight
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 
 BLOCK = 1 << 17

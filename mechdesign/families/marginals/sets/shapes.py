@@ -33,15 +33,13 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
-from mechdesign.core.errors import ModelFileError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ModelFileError, ParameterError, counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.bits import compiled, floyd_members, width as bytes_of
 from mechdesign.exact.draws import Again, below
-from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_written
 from mechdesign.families.marginals.oracles.support import ReportClass
 
 MEMBER_NANOSECONDS = 10
