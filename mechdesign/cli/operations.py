@@ -33,8 +33,7 @@ from mechdesign.cli.parser import (
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
 from mechdesign.collect.collecting import COLUMN, UNMARKED, Operation, Settings, mark_of, operation_of
-from mechdesign.collect.reader import rule_for
-from mechdesign.collect.server import SavedCounts
+from mechdesign.collect.server import SavedCounts, rule_for
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
@@ -181,7 +180,7 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 
 def _count(options: argparse.Namespace) -> int:
-    from mechdesign.collect.reader import report_rule
+    from mechdesign.collect.server import report_rule
     from mechdesign.data.outputs import MECHANISM
     from mechdesign.report.counting import count_file_of, counting_operation
 

@@ -132,7 +132,7 @@ def _require_results(options: argparse.Namespace) -> None:
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
     """Return the result of the mechanism's own operation for files of reports."""
     from mechdesign.collect.collecting import operation_of
-    from mechdesign.collect.reader import rule_for
+    from mechdesign.collect.server import rule_for
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.data_set import open_table
     from mechdesign.data.reading import Copies, require_different

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.collect.reader import WithTables
+from mechdesign.collect.server import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.errors import (
     CertificateError,

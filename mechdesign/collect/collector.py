@@ -37,8 +37,7 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.kernel import Recipe, no_recipe, plain_report, rng_alone
-from mechdesign.collect.reader import on_table
-from mechdesign.collect.server import Server, require_users, whole_rows
+from mechdesign.collect.server import Server, on_table, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted
 from mechdesign.core.validation import user_count

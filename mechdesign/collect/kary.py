@@ -21,7 +21,7 @@ from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, 
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collector import FrequencyMechanism, reported_alike
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits
+from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
 from mechdesign.collect.kernel import Kernel
 from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
 from mechdesign.collect.scores import SINGULAR, Scores, score_steps

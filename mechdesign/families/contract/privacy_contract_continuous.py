@@ -31,13 +31,7 @@ from mechdesign.core.problem import Method, Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.validation import MOST_USERS
-from mechdesign.families.contract.allocation import (
-    ROUNDING,
-    UNIT,
-    Costs,
-    best_within_budget,
-    least_error,
-)
+from mechdesign.families.contract.allocation import ROUNDING, UNIT, Costs, best_within_budget, least_error
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, MenuProblem
 from mechdesign.families.contract.noise import LAPLACE

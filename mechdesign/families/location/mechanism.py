@@ -31,7 +31,7 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.collect.reader import on_table
+from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option, option
 from mechdesign.core.guarantee import Proof

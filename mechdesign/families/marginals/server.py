@@ -34,8 +34,7 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.reader import report_rule
-from mechdesign.collect.server import Server
+from mechdesign.collect.server import Server, report_rule
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import AskedTables, FrameTable

@@ -35,9 +35,9 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.estimate import AttributeMeans
-from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import Limits
-from mechdesign.collect.mean_limits import FEWEST, ScoreLimits
+from mechdesign.collect.intervals import FEWEST, Limits
+from mechdesign.collect.mean_limits import ScoreLimits
+from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
 from mechdesign.core.validation import finite_array

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from mechdesign.audit.mass import SLACK, UNIT, Array, Mass, compounded
-from mechdesign.collect.frequency_limits import Cumulants
+from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import exp_lower, float_down
 

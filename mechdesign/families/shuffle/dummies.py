@@ -33,10 +33,7 @@ from mechdesign.families.shuffle.noise import (
     too_few,
 )
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.tasks import (
-    CountProtocol,
-    HistogramProtocol,
-)
+from mechdesign.families.shuffle.tasks import CountProtocol, HistogramProtocol
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies."""

@@ -38,12 +38,7 @@ from mechdesign.families.shuffle.noise import (
     require_sent,
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
-from mechdesign.families.shuffle.tasks import (
-    CountProtocol,
-    HistogramEstimate,
-    HistogramProtocol,
-    SumProtocol,
-)
+from mechdesign.families.shuffle.tasks import CountProtocol, HistogramEstimate, HistogramProtocol, SumProtocol
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)
 """Above this a bit says next to nothing, and the estimate would lose its digits."""

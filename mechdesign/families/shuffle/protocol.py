@@ -15,7 +15,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.kernel import Answer, Recipe
-from mechdesign.collect.reader import on_table, run_on_tables
+from mechdesign.collect.server import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, MethodError, RowError, counted
 from mechdesign.core.extensions import FormerAttribute

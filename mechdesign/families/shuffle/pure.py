@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, compounded
-from mechdesign.collect.frequency_limits import Cumulants
 from mechdesign.collect.kernel import Steps, row_hex
+from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value, value_field

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
-from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.intervals import Limits
+from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.core.errors import RowError, counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, json_object

@@ -22,7 +22,7 @@ from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
-from mechdesign.collect.reader import on_table
+from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import FormerAttribute, former_arguments

@@ -14,10 +14,9 @@ from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.codec import Choice, Codec, Codes, Domain, Labels, Numbers
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.estimate import project_to_simplex
-from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import tail_of
 from mechdesign.collect.kernel import Steps
-from mechdesign.collect.scores import few_users
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, counted

@@ -30,9 +30,9 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, implausible
+from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.scores import few_users
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted

@@ -30,8 +30,8 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, implausible
-from mechdesign.collect.scores import few_users
+from mechdesign.collect.intervals import FrequencyLimits
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.core.errors import DataError, counted
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.values import json_object
