@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.catalog.figure_table import FigureTable
-from mechdesign.catalog.model import Model, quantity_of
+from mechdesign.catalog.load import Model, quantity_of
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters, values_of

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD, Axis, FigureTable, axis_of, by_places
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.catalog.sweeping import SweepRow, run_sweep
 from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.extensions import in_papers

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.load import load_model
-from mechdesign.catalog.model import Model, Simulation
+from mechdesign.catalog.load import Model, Simulation, load_model
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.problem import Problem

@@ -232,21 +232,6 @@ CELLS = 1 << 20
 """Cells of a table that are looked at at a time, whatever the numbers of reports and categories."""
 
 
-@cache
-def prime_from(number: int) -> int:
-    """Return the least prime that is not below a number.
-
-    Examples
-    --------
-    >>> prime_from(2), prime_from(64), prime_from(1024)
-    (2, 67, 1031)
-    """
-    candidate = max(2, number)
-    while any(candidate % divisor == 0 for divisor in range(2, int(candidate**0.5) + 1)):
-        candidate += 1
-    return candidate
-
-
 def collision(prime: int, buckets: int) -> Fraction:
     """Return the probability that two different field elements fall into the same bucket.
 

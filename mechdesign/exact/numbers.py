@@ -17,6 +17,7 @@ import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -498,3 +499,18 @@ def plain_values(value: Any) -> Any:
     if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
         return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
     return value
+
+
+@cache
+def prime_from(number: int) -> int:
+    """Return the least prime that is not below a number.
+
+    Examples
+    --------
+    >>> prime_from(2), prime_from(64), prime_from(1024)
+    (2, 67, 1031)
+    """
+    candidate = max(2, number)
+    while any(candidate % divisor == 0 for divisor in range(2, int(candidate**0.5) + 1)):
+        candidate += 1
+    return candidate

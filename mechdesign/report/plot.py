@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from mechdesign.catalog.figures import model_figures
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution

@@ -1,6 +1,8 @@
 """The problem ``frequency-oracle``: which private report lets the server estimate frequencies best.
 
-With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism.
+With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism;
+and its methods. The default takes, of the oracles whose variance is nearly the least, the one with the
+shortest reports. Each oracle is a method as well.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_var
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
-from mechdesign.core.problem import Outcome, Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
-from mechdesign.core.values import Remark
-from mechdesign.exact.draws import prime_from
+from mechdesign.core.values import Remark, changed
+from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -461,3 +463,59 @@ def outlook(problem: FrequencyOracle, solution: Solution[Oracle], users: int | N
         f"'{name}' has that, with {counted(longer, 'bit')} (--method {name}, or max_excess = 0)"
     )
     return Remark(text, {"alternative": name, "alternative_bits": longer, "excess": excess})
+
+
+WITHIN = 1.0 + 2.0**-40
+"""Variances closer than this count as equal; of equally short reports those without a parameter are taken."""
+
+MOST_HASHED = 10**11
+"""Users times categories for which a server evaluates hash functions in minutes: with more, local hashing is
+not taken for its short reports alone."""
+
+
+def run_best(problem: FrequencyOracle) -> Outcome:
+    """Take the shortest reports of all oracles, each with its best parameters, within ``max_excess``.
+
+    Where that is not the oracle of least variance, the notes name the latter and what it differs by.
+    """
+    possible = [outcome for outcome in (candidate(problem, kind) for kind in KINDS) if outcome.variables]
+    if not possible:
+        return candidate(problem, kind_of(SHORTEST))
+    values = {outcome.variables["oracle"]: problem.objective(outcome.variables) for outcome in possible}
+    least = _shortest(possible, values, WITHIN * min(values.values()))
+    quick = [outcome for outcome in possible if outcome is least or not _is_slow(problem, outcome)]
+    most = (WITHIN + problem.max_excess) * min(values.values())
+    taken = _shortest(quick, values, most)
+    if taken.notes["report_bits"] == least.notes["report_bits"]:
+        return least
+    names = [outcome.variables["oracle"] for outcome in (taken, least)]
+    alternative = {
+        "least_variance": names[1],
+        "its_report_bits": least.notes["report_bits"],
+        "excess": values[names[0]] / values[names[1]] - 1.0,
+    }
+    return changed(taken, notes={**taken.notes, **alternative})
+
+
+def _shortest(outcomes: list[Outcome], values: dict[str, float], most: float) -> Outcome:
+    """Return the outcome with the shortest reports whose variance is at most ``most``."""
+    fitting = [outcome for outcome in outcomes if values[outcome.variables["oracle"]] <= most]
+    return min(fitting, key=lambda outcome: (outcome.notes["report_bits"], len(outcome.variables)))
+
+
+def _is_slow(problem: FrequencyOracle, outcome: Outcome) -> bool:
+    """Whether the server needs minutes for the reports of the planned users."""
+    hashing = outcome.variables["oracle"] == "local-hashing"
+    return hashing and problem.users * problem.categories > MOST_HASHED
+
+
+def method_of(kind: OracleKind) -> Method:
+    """Return the method of one oracle: its best parameters, next to the bound for every oracle."""
+    return Method(
+        name=kind.name,
+        problem=FrequencyOracle,
+        kind="analytic",
+        summary=kind.summary,
+        run=lambda problem: candidate(problem, kind),
+        why_not=lambda problem: why_not(problem, kind),
+    )

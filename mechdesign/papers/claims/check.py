@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution

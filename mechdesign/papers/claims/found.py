@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from mechdesign.catalog.model import Model, quantity_of
+from mechdesign.catalog.load import Model, quantity_of
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.solution import Solution

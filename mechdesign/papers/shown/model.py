@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.core.errors import counted, printable
 from mechdesign.core.fields import parameters_of, values_of
 from mechdesign.core.values import encode

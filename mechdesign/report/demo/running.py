@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.load import load_model
-from mechdesign.catalog.model import DataSettings
+from mechdesign.catalog.load import DataSettings, load_model
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of

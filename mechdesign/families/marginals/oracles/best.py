@@ -28,7 +28,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, best_size, cell_variance, subset_variance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, one_of, privacy_epsilon
-from mechdesign.exact.draws import prime_from
+from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles.blocks import HadamardResponse, SubsetSelection
 from mechdesign.families.marginals.oracles.hashing import LocalHashing
 from mechdesign.families.marginals.oracles.projective import ProjectiveGeometry
