@@ -26,6 +26,7 @@ from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.errors import (
     CertificateError,
     EstimationError,
+    MethodError,
     ModelFileError,
     ParameterError,
     UnknownNameError,
@@ -147,6 +148,9 @@ class Mechanism(Explained, WithTables, WithAbout):
     """The parts of its content: attributes of these names, which the constructor takes as plain values;
     ``total`` says what weights are counted out of."""
 
+    exact_alternative: ClassVar[str] = "build a mechanism whose audit is exact"
+    """Why reports are not drawn in integers, where they are not, and which mechanism draws them so."""
+
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
 
@@ -237,15 +241,16 @@ class Mechanism(Explained, WithTables, WithAbout):
         MethodError
             Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
         """
-        from mechdesign.collect.kernel import no_recipe  # clients in other languages
+        raise self._no_recipe()
 
-        raise no_recipe(self.type)
+    def _no_recipe(self) -> MethodError:
+        """Return the error for a mechanism whose reports are not drawn in integers: which one would do."""
+        fault = f"'{self.type}' has no client in integers"
+        return MethodError("export", fault, self.exact_alternative)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source, as every client draws it."""
-        from mechdesign.collect.kernel import no_recipe  # clients in other languages
-
-        raise no_recipe(self.type)
+        raise self._no_recipe()
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""

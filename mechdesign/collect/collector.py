@@ -36,7 +36,7 @@ from mechdesign.collect.collecting import (
     column_operations,
     marked,
 )
-from mechdesign.collect.kernel import Recipe, no_recipe, plain_report, rng_alone
+from mechdesign.collect.kernel import Recipe, plain_report, rng_alone
 from mechdesign.collect.server import Server, on_table, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted
@@ -86,7 +86,7 @@ class AnswerMechanism(CollectingMechanism[EstimateT_co]):
 
     def draw(self, codes: Any, source: BitSource) -> Any:
         """Return a report for the code of each answer, where a client draws it so."""
-        raise no_recipe(self.type)
+        raise self._no_recipe()
 
     def _reports_of(self, codes: Any, source: BitSource) -> Any:
         """Return the reports of all users, drawn in pieces where that is faster."""
@@ -104,7 +104,7 @@ class AnswerMechanism(CollectingMechanism[EstimateT_co]):
 
     def _client_steps(self) -> Steps:
         """Return how a report is drawn for a code, as plain values."""
-        raise no_recipe(self.type)
+        raise self._no_recipe()
 
     # Client
 

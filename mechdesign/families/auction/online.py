@@ -126,6 +126,7 @@ class OnlineAuction(Mechanism):
     """
 
     type: ClassVar[str] = "online-auction"
+    exact_alternative = "it pays for tasks, and no device randomizes: there is nothing to build"
 
     def __init__(
         self,

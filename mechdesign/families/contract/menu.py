@@ -122,6 +122,7 @@ class ContractMenu(Mechanism):
     """
 
     type: ClassVar[str] = "contract-menu"
+    exact_alternative = "it collects no reports: build 'duchi' with the epsilon of the item that was chosen"
 
     def __init__(self, epsilon: Any, payment: Any, terms: Terms) -> None:
         self.terms = terms

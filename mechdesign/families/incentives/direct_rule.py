@@ -99,6 +99,7 @@ class DirectRule(Mechanism):
     """
 
     type: ClassVar[str] = "direct-mechanism"
+    exact_alternative = "it decides for all agents at once: there is nothing to build"
     fields: ClassVar[tuple[str, ...]] = ("environment", "demands", "out_of", "weights", "payments")
 
     def __init__(self, environment: Any, demands: Any, out_of: Any, weights: Any, payments: Any) -> None:
@@ -385,6 +386,7 @@ class ScreeningMenu(Mechanism):
     """
 
     type: ClassVar[str] = "screening-menu"
+    exact_alternative = "it sells quantities, and no device randomizes: there is nothing to build"
     fields: ClassVar[tuple[str, ...]] = ("types", "prior", "quantities", "out_of", "weights", "payments")
 
     def __init__(

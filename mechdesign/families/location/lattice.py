@@ -76,6 +76,9 @@ class PlanarLattice(LocationMechanism):
     """
 
     type: ClassVar[str] = "planar-lattice"
+    exact_alternative = (
+        "its answers are places of the plane: build 'finite-channel' on the places that are asked for"
+    )
 
     def __init__(
         self,

@@ -313,6 +313,9 @@ class PlanarLaplace(LocationMechanism):
     """
 
     type: ClassVar[str] = "planar-laplace"
+    exact_alternative = (
+        "its reports are real numbers: build 'finite-channel' on the places that are asked for"
+    )
 
     def draw(self, points: Array, source: BitSource) -> Array:
         """Return the points plus noise: two words a point, for two radii's parts and the direction."""

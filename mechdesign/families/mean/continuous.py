@@ -65,6 +65,7 @@ class Laplace(FormulaMechanism):
     """
 
     type: ClassVar[str] = "laplace"
+    exact_alternative = "its reports are real numbers: build 'duchi' or 'discrete-piecewise', which are exact"
 
     @property
     def scale(self) -> float:
@@ -142,6 +143,7 @@ class Piecewise(FormulaMechanism):
     """
 
     type: ClassVar[str] = "piecewise"
+    exact_alternative = "its reports are real numbers: build 'discrete-piecewise', its exact form"
 
     def _prepare(self) -> None:
         half, eps = self.domain.half, self.epsilon
@@ -273,6 +275,7 @@ class Hybrid(Piecewise):
     """
 
     type: ClassVar[str] = "hybrid"
+    exact_alternative = "its reports are real numbers: build 'discrete-piecewise', which is exact"
 
     def _prepare(self) -> None:
         super()._prepare()

@@ -142,6 +142,9 @@ class SquareWave(FormulaMechanism):
     """
 
     type: ClassVar[str] = "square-wave"
+    exact_alternative = (
+        "its reports are real numbers: build 'grid-mean' or 'discrete-piecewise', which are exact"
+    )
 
     def _prepare(self) -> None:
         with np.errstate(all="ignore"):

@@ -356,6 +356,9 @@ class BatchShuffler(Mechanism):
     """
 
     type: ClassVar[str] = "batch-shuffler"
+    exact_alternative = (
+        "it runs on a server: build 'kary-response' or another client, and shuffle its reports"
+    )
 
     def __init__(
         self,

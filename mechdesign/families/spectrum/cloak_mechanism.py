@@ -168,6 +168,9 @@ class SpectrumCloak(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-cloak"
+    exact_alternative = (
+        "it protects places of radio users: build 'finite-channel' on the places that are asked for"
+    )
 
     def __init__(
         self,

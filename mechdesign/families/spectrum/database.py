@@ -235,6 +235,9 @@ class SpectrumDatabase(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-database"
+    exact_alternative = (
+        "it protects places of radio users: build 'finite-channel' on the places that are asked for"
+    )
     moving: ClassVar[tuple[str, ...]] = ("state", "grants")
 
     def __init__(

@@ -66,6 +66,9 @@ class SpectrumUser(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-user"
+    exact_alternative = (
+        "it protects places of radio users: build 'finite-channel' on the places that are asked for"
+    )
 
     def __init__(self, privacy: float, radius: float, noise: Any) -> None:
         self.privacy, self.radius = positive("privacy", privacy), positive("radius", radius)

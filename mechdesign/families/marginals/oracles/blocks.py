@@ -36,10 +36,10 @@ from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import as_texts, compiled, corrected, member_counts, of_parity, read_sets, width
+from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, width
 from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, digits, heads, tails_below
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, corrected, of_parity
 from mechdesign.families.marginals.sets.shapes import packed_subsets
 
 Packed = NDArray[np.uint8]

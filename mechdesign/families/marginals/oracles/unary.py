@@ -15,19 +15,10 @@ from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import (
-    Packed,
-    as_texts,
-    compiled,
-    member_counts,
-    own_bits,
-    padding,
-    read_sets,
-    width,
-)
+from mechdesign.exact.bits import Packed, as_texts, compiled, member_counts, padding, read_sets, width
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, own_bits
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""
