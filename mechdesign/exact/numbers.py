@@ -213,7 +213,7 @@ def wholes(field: str, values: Any, dimensions: int) -> Wholes:
     """
     if is_frozen(values, np.int64) and values.ndim == dimensions:
         return values  # type: ignore[no-any-return]
-    raw = _read(field, values, dimensions)
+    raw = plain_array(field, values, dimensions)
     if raw.dtype.kind not in "iuO":
         raise ParameterError(field, f"expected integers, got an array of {raw.dtype}")
     if raw.dtype.kind != "O":
@@ -255,7 +255,7 @@ def doubles(field: str, values: Any, dimensions: int, rounded: bool = False) -> 
     if is_frozen(values, np.float64) and values.ndim == dimensions:
         result: Doubles = values
     else:
-        raw = _read(field, values, dimensions)
+        raw = plain_array(field, values, dimensions)
         if raw.dtype.kind not in "iufO":
             raise ParameterError(field, f"expected numbers, got an array of {raw.dtype}")
         result = frozen(_converted(field, raw, rounded))
@@ -289,29 +289,7 @@ def _is_wide(raw: NDArray[Any]) -> bool:
     return raw.size > 0 and (int(raw.max()) > EXACT_BELOW or int(raw.min()) < -EXACT_BELOW)
 
 
-def rationals(field: str, values: Any) -> list[Number]:
-    """Return a list of finite plain numbers of exactly the values given.
-
-    Examples
-    --------
-    >>> rationals("payment", [np.int8(1), Decimal("0.1"), 2.5])
-    [1, Fraction(1, 10), 2.5]
-    """
-    entries = _read(field, values, 1).tolist()
-    kinds = set(map(type, entries))
-    if not kinds <= {int} and not (kinds == {float} and all(map(math.isfinite, entries))):
-        entries = [_finite(f"{field}: entry {place}", entry) for place, entry in enumerate(entries)]
-    return entries  # type: ignore[no-any-return]
-
-
-def _finite(field: str, value: Any) -> Number:
-    number = plain_real(field, value)
-    if isinstance(number, float) and math.isinf(number):
-        raise ParameterError(field, "is infinite", "give a finite number")
-    return number
-
-
-def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
+def plain_array(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
     kind = type(values)
     if is_masked(values):

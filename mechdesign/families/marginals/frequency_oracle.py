@@ -2,16 +2,20 @@
 
 With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism;
 and its methods. The default takes, of the oracles whose variance is nearly the least, the one with the
-shortest reports. Each oracle is a method as well.
+shortest reports. Variances are times the users, of a category whose frequency tends to 0, written in
+w = e^-epsilon and 1 - w, so that nothing overflows or cancels. No oracle has less than
+:func:`variance_lower_bound`; the proof is in docs/families/marginals_oracles.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_variance
@@ -30,15 +34,7 @@ from mechdesign.families.marginals.oracles import (
     SupportOracle,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.best import (
-    BUILT,
-    hadamard_variance,
-    least_bits,
-    local_hashing_variance,
-    optimised_unary_variance,
-    symmetric_unary_variance,
-    variance_lower_bound,
-)
+from mechdesign.families.marginals.oracles.best import BUILT
 from mechdesign.families.marginals.oracles.hashing import LARGEST_REPORT
 from mechdesign.families.marginals.oracles.projective import server_can, space_for
 
@@ -49,6 +45,90 @@ MOST_BUCKETS = 1 << 16
 
 LARGEST_TRIED = 1 << 10
 """Nor larger fields: their best epsilon is 7."""
+
+
+Array = NDArray[np.float64]
+
+
+def optimised_unary_variance(epsilon: float) -> float:
+    """Return 4 e^epsilon / (e^epsilon - 1)^2: the own bit kept with 1/2, others set with 1/(e^epsilon + 1).
+
+    Examples
+    --------
+    >>> round(optimised_unary_variance(math.log(3.0)), 12)
+    3.0
+    """
+    return 4.0 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2
+
+
+def symmetric_unary_variance(epsilon: float) -> float:
+    """Return e^(epsilon/2) / (e^(epsilon/2) - 1)^2: every bit flipped with 1/(e^(epsilon/2) + 1).
+
+    Examples
+    --------
+    >>> round(symmetric_unary_variance(2.0 * math.log(3.0)), 12)
+    0.75
+    """
+    return math.exp(-epsilon / 2.0) / math.expm1(-epsilon / 2.0) ** 2
+
+
+def hadamard_variance(epsilon: float) -> float:
+    """Return ((e^epsilon + 1) / (e^epsilon - 1))^2.
+
+    Examples
+    --------
+    >>> round(hadamard_variance(math.log(3.0)), 12)
+    4.0
+    """
+    return ((1.0 + math.exp(-epsilon)) / math.expm1(-epsilon)) ** 2
+
+
+def local_hashing_variance(categories: int, buckets: NDArray[np.int64], epsilon: float) -> Array:
+    """Return the variance of randomized response on buckets of the affine hash family, for each number.
+
+    Two categories share a bucket with the chance c of the family, a little below 1/g. With 1/g it would be
+    (e - 1 + g)^2 / ((e - 1)^2 (g - 1)), which is 4 e / (e - 1)^2 at g = e + 1 (Wang et al. 2017, eq. (11)).
+
+    Examples
+    --------
+    >>> local_hashing_variance(1024, np.array([2, 4, 8]), 1.0).round(4)
+    array([4.6736, 3.6824, 4.5562])
+    """
+    prime = prime_from(categories)
+    small, larger = np.divmod(prime, buckets)[0].astype(float), (prime % buckets).astype(float)
+    g = buckets.astype(float)
+    alike = (larger * (small + 1.0) * small + (g - larger) * small * (small - 1.0)) / (prime * (prime - 1.0))
+    w, loss = math.exp(-epsilon), -math.expm1(-epsilon)
+    own = 1.0 / (1.0 + (g - 1.0) * w)
+    other = own * (w + alike * loss)
+    gain = own * loss * (1.0 - alike)
+    variances: Array = other * (1.0 - other) / gain**2
+    return variances
+
+
+SAFETY = 2.0**-46
+"""More than the dozen roundings of a variance, relative."""
+
+
+def variance_lower_bound(categories: int, epsilon: float) -> float:
+    """Return a lower bound of users times the variance, for every private channel and any reports.
+
+    Examples
+    --------
+    >>> bound = variance_lower_bound(64, 1.0)
+    >>> 3.5 < bound < 4 * np.e / (np.e - 1) ** 2
+    True
+    """
+    sizes = np.arange(1, categories, dtype=np.int64)
+    return float(subset_variance(categories, sizes, epsilon).min()) * (1.0 - SAFETY)
+
+
+def least_bits(categories: int) -> int:
+    """Return the bits of a report that can take as many values as there are categories.
+
+    With fewer the frequencies are not determined: D distributions of fewer than D reports are dependent.
+    """
+    return (categories - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -154,8 +234,6 @@ def _projective_value(case: FrequencyOracle, parameters: Parameters) -> float:
     sizes = np.array([space.on_hyperplane])
     return float(subset_variance(space.size, sizes, case.epsilon)[0])
 
-
-# All of them
 
 KINDS: tuple[OracleKind, ...] = (
     OracleKind(
