@@ -51,7 +51,10 @@ def draw_moments(among: int, count: int, total: int) -> Moments:
     Fraction(2, 3)
     """
     return from_factorials(
-        [Fraction(falling(among, r) * falling(count, r), falling(total, r) or 1) for r in range(5)]
+        [
+            Fraction(falling_product(among, r) * falling_product(count, r), falling_product(total, r) or 1)
+            for r in range(5)
+        ]
     )
 
 
@@ -99,7 +102,7 @@ def share_in(epsilon: float, part: float) -> float:
     return excess / (math.exp(-epsilon) + excess)
 
 
-def falling(number: int, length: int) -> int:
+def falling_product(number: int, length: int) -> int:
     """Return number (number - 1) ... with ``length`` factors."""
     product = 1
     for step in range(length):

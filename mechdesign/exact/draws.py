@@ -199,32 +199,6 @@ def tails_below(weights: Any, count: int, source: BitSource) -> NDArray[np.bool_
     return result
 
 
-def digits(width: int, count: int, source: BitSource) -> NDArray[Any]:
-    """Return independent uniform numbers of this many binary digits, as short as these allow.
-
-    Parameters
-    ----------
-    width : int
-        From 0 to 62.
-
-    Returns
-    -------
-    (count,) array of uint8, uint16, uint32 or int64
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> digits(3, 1000, bit_source(1)).dtype, int(digits(3, 100, bit_source(1)).max())
-    (dtype('uint8'), 7)
-    """
-    if count < FEW:
-        return source.integers(count) & ((1 << width) - 1)
-    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
-    kind = np.dtype(np.int64) if size == 8 else np.dtype(f"u{size}")
-    draws: NDArray[Any] = source.words(-(-count * size // 8)).view(kind)[:count] & kind.type((1 << width) - 1)
-    return draws
-
-
 BLOCK = 1 << 16
 """Cells that are looked at at a time where they are few: they stay in the processor's memory."""
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Moments, Shares, falling, from_factorials, mixed, one_more
+from mechdesign.collect.oracle import Moments, Shares, falling_product, from_factorials, mixed, one_more
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.data.intake import Values
 from mechdesign.exact.bits import Packed, as_texts, compiled, member_counts, padding, read_sets, width
@@ -35,7 +35,7 @@ def binomial_moments(number: int, chance: Fraction) -> Moments:
     >>> binomial_moments(2, Fraction(1, 2))[1:3]
     (Fraction(1, 1), Fraction(3, 2))
     """
-    return from_factorials([Fraction(falling(number, r)) * chance**r for r in range(5)])
+    return from_factorials([Fraction(falling_product(number, r)) * chance**r for r in range(5)])
 
 
 class UnaryEncoding(SupportOracle):
