@@ -1,4 +1,4 @@
-"""The errors of the toolkit: where, what, and what to do, in one line that is fit for a terminal."""
+"""The errors of the toolkit: where, what, and what to do, in one printable line; counts and lists in text."""
 
 from __future__ import annotations
 

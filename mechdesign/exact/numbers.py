@@ -479,6 +479,9 @@ def plain_values(value: Any) -> Any:
     return value
 
 
+# Primes
+
+
 @cache
 def prime_from(number: int) -> int:
     """Return the least prime that is not below a number.

@@ -16,7 +16,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,8 +118,6 @@ class ShareLimits(AverageLimits):
     array([0.000612, 0.000612])
     """
 
-    step: ClassVar[float] = 0.0
-
     value: Array
     base: Array
     users: int
@@ -129,6 +126,7 @@ class ShareLimits(AverageLimits):
     alone: Array
     without: Array
     mass: Array  # of the condition
+    step: float = 0.0
 
     @classmethod
     def of(
