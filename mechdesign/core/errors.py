@@ -1,7 +1,8 @@
-"""The errors of the toolkit: where, what, and what to do, in one printable line; counts and lists in text."""
+"""The errors of the toolkit: where, what, and what to do, in one printable line; numbers in text."""
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -75,6 +76,19 @@ def listed(texts: Sequence[str], count: int | None = None) -> str:
     """
     total = len(texts) if count is None else count
     return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
+
+
+def decimals_of(error: Any) -> int | None:
+    """Return after which decimal a number with this standard error is noise; None where there is no error.
+
+    Examples
+    --------
+    >>> decimals_of(0.354), decimals_of(0.0123), decimals_of(160.0), decimals_of(0.0), decimals_of(None)
+    (2, 3, -1, None, None)
+    """
+    if not isinstance(error, (int, float)) or not math.isfinite(error) or error <= 0.0:
+        return None
+    return 1 - math.floor(math.log10(error))
 
 
 class Wording(str):

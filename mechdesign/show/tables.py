@@ -10,23 +10,10 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from mechdesign.core.errors import html_text, printable
+from mechdesign.core.errors import decimals_of, html_text, printable
 
 MOST = 17
 """Digits that a double has at most."""
-
-
-def decimals_of(error: Any) -> int | None:
-    """Return after which decimal a number with this standard error is noise; None where there is no error.
-
-    Examples
-    --------
-    >>> decimals_of(0.354), decimals_of(0.0123), decimals_of(160.0), decimals_of(0.0), decimals_of(None)
-    (2, 3, -1, None, None)
-    """
-    if not isinstance(error, (int, float)) or not math.isfinite(error) or error <= 0.0:
-        return None
-    return 1 - math.floor(math.log10(error))
 
 
 def to_error(number: Any, error: Any, usual: str = ".6g") -> str:

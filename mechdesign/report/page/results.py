@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.core.errors import printable
+from mechdesign.core.errors import decimals_of, printable
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     figure_values,
@@ -20,7 +20,6 @@ from mechdesign.report.page.mechanism import (
 from mechdesign.report.page.render import rendered
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE, cut_ends
-from mechdesign.show.tables import decimals_of
 
 MOST_ROWS = 300
 """Rows of a table on the page."""
