@@ -6,11 +6,11 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
-from mechdesign.core.text import table
 from mechdesign.families.auction import greedy
 from mechdesign.families.auction.horizon import play
 from mechdesign.families.auction.papers import rules as published
 from mechdesign.families.auction.slot_rules import Slot
+from mechdesign.show.tables import table
 
 TITLE = "Auctions: slots with truthful payments, and seasons"
 

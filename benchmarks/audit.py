@@ -11,7 +11,7 @@ from benchmarks.measure import best_of, shown_mib, shown_seconds, weighed
 from benchmarks.rivals import RivalUnavailable
 from mechdesign.audit import audit_channel
 from mechdesign.collect.finite import to_integers
-from mechdesign.core.text import table
+from mechdesign.show.tables import table
 
 TITLE = "The exact audit of a dense 256 x 256 channel"
 

@@ -15,8 +15,8 @@ import mechdesign as md
 from benchmarks.exact import Privacy, exact_true_epsilon
 from benchmarks.measure import best_of, shown_ratio, shown_seconds
 from benchmarks.rivals import ChannelRun, RivalUnavailable, isolated, qif_channel
-from mechdesign.core.text import table
 from mechdesign.families.response import RandomizedResponse
+from mechdesign.show.tables import table
 
 TITLE = "Optimal channels: uniform prior, epsilon = 1"
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.text import table
 from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.database import Region
 from mechdesign.families.spectrum.papers.attack import attack_errors, locate
 from mechdesign.families.spectrum.registration import Registered
 from mechdesign.families.spectrum.tiling import WIDTH, Tiling
+from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mechdesign.core.text import table
 from mechdesign.families.marginals.covering_constructions import tables
+from mechdesign.show.tables import table
 
 SIZES = {
     (2, 3): "3 4 6 7 11 12 17 19 24 26 33 35 43 46 54 57 67 70 81 85 96 100 113 117 131 136 150 155 171",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import mechdesign as md
 from benchmarks.covering_sizes import shown
 from benchmarks.measure import best_of, shown_seconds
-from mechdesign.core.text import table
 from mechdesign.families.marginals.covering_constructions import members, tables
 from mechdesign.families.marginals.covering_design import schoenheim
+from mechdesign.show.tables import table
 
 TITLE = "Covering designs: views that contain every few attributes together"
 

@@ -21,8 +21,8 @@ from mechdesign.core.certificate import OPTIMALITY
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solve import applicable_methods, solve
-from mechdesign.core.text import table
 from mechdesign.families import problem_classes
+from mechdesign.show.tables import table
 
 TITLE = "Defaults: the default method next to the best of the others"
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
 
-from mechdesign.exact.exponential import log_ratio
+from mechdesign.exact.randomness import log_ratio
 
 Privacy: TypeAlias = Literal["local", "line"]
 

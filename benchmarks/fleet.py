@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 
 from mechdesign.collect import KaryResponse
-from mechdesign.core.text import table
+from mechdesign.show.tables import table
 
 TITLE = "Many files: count reports, one process and a Dask cluster on this machine"
 

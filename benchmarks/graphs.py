@@ -17,9 +17,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from mechdesign.core.text import table
 from mechdesign.families.marginals.papers.rivals.consistency import shared_sets
 from mechdesign.families.spectrum.vertices import Conflicts, static_bounds
+from mechdesign.show.tables import table
 
 View = tuple[int, ...]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import peak_memory
-from mechdesign.core.text import table
 from mechdesign.families.joint import most_likely
 from mechdesign.families.joint.likelihood import climb
+from mechdesign.show.tables import table
 
 TITLE = "Joint distributions: seconds until the gap is below 1e-6, and EM as the paper stops it"
 

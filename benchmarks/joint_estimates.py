@@ -15,10 +15,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.text import table
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.joint.likelihood import climb
 from mechdesign.families.joint.penalized import reference_of
+from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
 

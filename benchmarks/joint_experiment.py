@@ -17,9 +17,9 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.collect import KaryResponse
-from mechdesign.core.text import table
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.joint.one_hot import bits_of
+from mechdesign.show.tables import table
 
 METHODS = ("active-set", "printed-em", "lasso", "sparse-lasso", "lremh")
 HEADER = ["f", "epsilon", *(f"{name} {what}" for name in METHODS for what in ("AVD", "s")), "direct AVD"]

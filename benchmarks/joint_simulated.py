@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 import mechdesign as md
-from mechdesign.core.text import table
+from mechdesign.show.tables import table
 
 METHODS = ("active-set", "printed-em", "lasso", "sparse-lasso", "lremh")
 USERS = 4315

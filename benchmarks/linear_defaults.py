@@ -11,8 +11,8 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.text import table
 from mechdesign.families.workload.simple_reports import best_subset
+from mechdesign.show.tables import table
 
 TITLE = "Linear queries of 129 types and more: the default next to its bound and to other methods"
 

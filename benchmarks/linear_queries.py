@@ -13,9 +13,9 @@ import numpy as np
 import mechdesign as md
 from benchmarks.factorization import best_channel
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.text import table
 from mechdesign.families.workload.papers.linear_queries import tree_error
 from mechdesign.families.workload.simple_reports import best_subset, why_not_halves
+from mechdesign.show.tables import table
 
 TITLE = "Linear queries: errors as parts of the proven bound, next to gradient methods"
 

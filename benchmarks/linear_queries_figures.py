@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from benchmarks.linear_queries import MIDDLE, RESULTS
-from mechdesign.core.text import table
 from mechdesign.show.draw import save
 from mechdesign.show.figure import Figure, Line, Panel
+from mechdesign.show.tables import table
 
 CURVES = {
     "bound": "proven bound",

@@ -9,9 +9,9 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
-from mechdesign.core.text import table
 from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
 from mechdesign.families.response.parameters import counts, grid
+from mechdesign.show.tables import table
 
 TITLE = "Places: planar noise, and the best channel of a grid"
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MissingPackageError
-from mechdesign.core.text import table
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.show.tables import table
 
 TITLE = "Release of marginals: collection, consistency and reconstruction, epsilon = 1"
 

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from benchmarks.marginals_data import People, of_columns, read
 from benchmarks.marginals_experiment import cell, random_marginals
 from benchmarks.marginals_methods import THESIS_KINDS, by_views
-from mechdesign.core.text import table
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.papers.rivals import true_marginal
 from mechdesign.families.marginals.papers.rivals.entropy import maximum_entropy
 from mechdesign.families.marginals.papers.rivals.fourier import transform
 from mechdesign.families.marginals.views import effect_variance
+from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
 D, K = 16, 3

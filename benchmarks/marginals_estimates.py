@@ -24,7 +24,6 @@ import numpy as np
 
 from benchmarks.marginals import correlated
 from benchmarks.marginals_data import People, read
-from mechdesign.core.text import table
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.marginal_table import MarginalEstimate
@@ -35,6 +34,7 @@ from mechdesign.families.marginals.papers.rivals import (
     true_marginal,
 )
 from mechdesign.families.marginals.papers.rivals.entropy import constraints_of
+from mechdesign.show.tables import table
 
 WANTED = 50
 LINEAR, PAIRWISE, FIXED, CROSSED, MBI = NAMES = ("linear", "pairwise", "penalty 30", "CV", "mbi")

@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.marginals_data import BINARY, CATEGORICAL, People, read
 from benchmarks.marginals_methods import Method, Setting, make, released, views_of
-from mechdesign.core.text import table
 from mechdesign.families.marginals.papers.rivals import true_marginal
+from mechdesign.show.tables import table
 from mechdesign.work.bars import progress
 
 MARGINALS = 50

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import rivals
-from mechdesign.core.text import table
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -31,6 +30,7 @@ from mechdesign.families.mean import (
     SquareWave,
 )
 from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.show.tables import table
 
 TITLE = "Mean mechanisms: values randomized and aggregated a second, beside diffprivlib and OpenDP"
 

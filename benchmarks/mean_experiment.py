@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.core.text import table
 from mechdesign.families.mean import MeanInterval
 from mechdesign.families.mean.papers.interval import entrants, errors_on, summary
 from mechdesign.families.mean.papers.printed_tables import COMPARED
+from mechdesign.show.tables import table
 from mechdesign.work.bars import progress
 
 EPSILONS = (0.1, 0.2, 0.5, 0.8, 1.0, 2.0, 5.0, 8.0, 10.0)

@@ -12,15 +12,10 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from benchmarks.measure import best_of, shown_mib, weighed
-from benchmarks.rivals import (
-    RivalUnavailable,
-    ldp_toolbox_oracle,
-    multi_freq_ldpy_oracle,
-    pure_ldp_oracle,
-)
+from benchmarks.rivals import RivalUnavailable, ldp_toolbox_oracle, multi_freq_ldpy_oracle, pure_ldp_oracle
 from mechdesign.collect import KaryResponse
-from mechdesign.core.text import table
 from mechdesign.families.marginals.oracles import SupportOracle
+from mechdesign.show.tables import table
 
 TITLE = "Frequency oracles: reports made and counted, epsilon = 1"
 

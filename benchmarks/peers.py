@@ -32,9 +32,9 @@ from benchmarks.rivals import (
     pure_ldp_oracle,
 )
 from mechdesign.core.extensions import installed_version
-from mechdesign.core.text import table
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import Duchi
+from mechdesign.show.tables import table
 
 TITLE = "Against peers: reports made and counted, files, starting up; epsilon = 1"
 

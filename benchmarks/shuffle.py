@@ -6,9 +6,9 @@ from typing import Any
 
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
-from mechdesign.core.text import table
 from mechdesign.families.shuffle import judge
 from mechdesign.families.shuffle.papers import theorems
+from mechdesign.show.tables import table
 
 TITLE = "Shuffling: certified amplification and exact attacks"
 

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 import mechdesign as md
-from mechdesign.core.text import table
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.choosing import Choosing, fitted
 from mechdesign.families.shuffle.counts import ShuffleCounting, ShuffleHistogram, ShuffleSum
 from mechdesign.families.shuffle.papers.choosing import normal_categories, normal_numbers, ones_and_zeros
 from mechdesign.families.shuffle.papers.counts import normal_rmse
 from mechdesign.families.shuffle.tasks import HistogramProtocol
+from mechdesign.show.tables import table
 
 HEADER = ["protocol", "RMSE", "predicted", "messages", "encode (s)", "analyze (s)"]
 EPSILONS, SHARES = (0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mechdesign.core.text import table
 from mechdesign.families.shuffle import (
     PRHR,
     PUCM,
@@ -26,6 +25,7 @@ from mechdesign.families.shuffle import (
     RSumKR,
 )
 from mechdesign.families.shuffle.promise import Promise
+from mechdesign.show.tables import table
 
 TITLE = "Protocols of the shuffle model, epsilon = 0.9, delta = 1e-6"
 

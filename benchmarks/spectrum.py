@@ -8,8 +8,8 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import shown_seconds
-from mechdesign.core.text import table
 from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
+from mechdesign.show.tables import table
 
 TITLE = "Spectrum: allocation of channels"
 

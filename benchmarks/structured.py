@@ -12,8 +12,8 @@ import numpy as np
 import mechdesign as md
 from benchmarks.measure import MIB, nothing, peak_memory, shown_mib, weighed
 from benchmarks.rivals import RivalUnavailable
-from mechdesign.core.text import table
 from mechdesign.families.response import RandomizedResponse
+from mechdesign.show.tables import table
 
 TITLE = "A million symbols: the closed form from problem to estimate"
 

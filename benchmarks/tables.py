@@ -12,8 +12,8 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import MIB, shown_mib, shown_seconds, weighed
-from mechdesign.core.text import table
 from mechdesign.families.mean import DiscretePiecewise
+from mechdesign.show.tables import table
 
 TITLE = "Files in blocks: randomize and estimate"
 ROWS, QUICK_ROWS = 100_000_000, 2_000_000

@@ -6,7 +6,7 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
-from mechdesign.core.text import table
+from mechdesign.show.tables import table
 
 TITLE = "Views for marginals: the split of users over all views"
 

@@ -58,25 +58,10 @@ if _is_command():
         if _signal.getsignal(_number) in (_signal.default_int_handler, _signal.SIG_DFL):
             _signal.signal(_number, _leave_at_once)
 
-from mechdesign.core.extensions import register_extension as _register  # noqa: E402 (the handler stands before it)
+from mechdesign.core.extensions import FormerNames as _FormerNames, register_extension as _register  # noqa: E402 (the handler stands before it)
 
 _register("mechdesign.families", extends="families")
 _register("mechdesign.papers", extends="papers")
-
-
-class _FormerNames:
-    """Asked for modules that nothing else finds; the table of former names is imported then."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> "Any":
-        """Return how to load a module of this package by a former name, or None."""
-        if not name.startswith("mechdesign."):
-            return None
-        from mechdesign.core.extensions import FormerNames
-
-        return FormerNames.find_spec(name)
-
-
 sys.meta_path.append(_FormerNames)
 
 TYPE_CHECKING = False

@@ -28,9 +28,18 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_delta, double_epsilon, one_of
 from mechdesign.core.values import frozen_value, value_field as checked
-from mechdesign.exact.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import plain_int, rational, text_of
-from mechdesign.exact.randomness import TOTAL, Weights, require_channel, weight_matrix
+from mechdesign.exact.randomness import (
+    TOTAL,
+    Weights,
+    exp_lower,
+    exp_written,
+    float_up,
+    log_ratio,
+    require_channel,
+    true_bound,
+    weight_matrix,
+)
 
 NOTIONS = ("ldp", "entry-wise")
 """The two readings of delta: over sets of reports, which is (epsilon, delta)-LDP, and entry by entry."""

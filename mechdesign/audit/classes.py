@@ -28,8 +28,8 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_epsilon, finite_array, largest_reading, written_number
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.exponential import float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import float_up, log_ratio, true_bound
 
 
 @frozen_value(repr=False)

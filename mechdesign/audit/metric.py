@@ -27,9 +27,16 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_epsilon, finite_array
 from mechdesign.core.values import dependent_field, frozen_value, value_field
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import double, doubles, wholes
-from mechdesign.exact.randomness import Weights, require_channel, weight_matrix
+from mechdesign.exact.randomness import (
+    Weights,
+    exp_lower,
+    float_up,
+    log_ratio,
+    require_channel,
+    true_bound,
+    weight_matrix,
+)
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -6,8 +6,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable as FigureTable
     from mechdesign.catalog.figures import model_figures as model_figures
-    from mechdesign.catalog.load import load_model as load_model, load_swept as load_swept
-    from mechdesign.catalog.model import Model as Model, Simulation as Simulation
+    from mechdesign.catalog.load import (
+        Model as Model,
+        Simulation as Simulation,
+        load_model as load_model,
+        load_swept as load_swept,
+    )
     from mechdesign.catalog.shipped import (
         ModelLine as ModelLine,
         listed_models as listed_models,
@@ -25,8 +29,7 @@ else:  # a type checker would take every unknown name for known
         {
             "figure_table": "FigureTable",
             "figures": "model_figures",
-            "load": "load_model load_swept",
-            "model": "Model Simulation",
+            "load": "Model Simulation load_model load_swept",
             "shipped": "ModelLine listed_models models",
             "sweeping": "SweepRow run_sweep sweep sweep_points",
         },

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.catalog.figure_table import FigureTable
-from mechdesign.catalog.model import Model, quantity_of
+from mechdesign.catalog.load import Model, quantity_of
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters, values_of
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
 
 Array = NDArray[np.float64]
 

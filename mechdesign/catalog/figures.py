@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD, Axis, FigureTable, axis_of, by_places
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.catalog.sweeping import SweepRow, run_sweep
-from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.extensions import in_papers
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted, encode
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, encode
 from mechdesign.show import figure as marks
 from mechdesign.show.figure import Figure, Panel
 

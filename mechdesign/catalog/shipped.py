@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mechdesign.core.documents import date_in, parse_toml, written_float
 from mechdesign.core.errors import ModelFileError, UnknownNameError, one_line, suggestion, unread
-from mechdesign.work.files import read_text
+from mechdesign.work.files import date_in, parse_toml, read_text
 
 SOURCES = "sources"
 """The folder next to those of families that lists the items of sources; its files are not models."""
@@ -79,18 +78,21 @@ MOST_TRIED = 50
 """Number of lines that are tried for the beginning of the statement that repeats a key."""
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file.
+def read_toml(path: Path, exact: bool = True) -> dict[str, Any]:
+    """Return the content of a TOML file; without ``exact``, decimals of many digits are doubles alone.
 
     Raises
     ------
     ModelFileError
         When the file cannot be read or is not valid TOML; a key that is there twice is named with its line.
     """
+    number: Callable[[str], float] = float
+    if exact:
+        from mechdesign.core.validation import written_float as number  # a list of models needs no numbers
     text = ""
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
-        document = parse_toml(text, written_float)
+        document = parse_toml(text, number)
         date = date_in(document)
         if date is not None:
             raise ModelFileError(f"{path}: {date[0]}", f"{date[1]} is a date or a time", "put it in quotes")
@@ -210,6 +212,6 @@ def _head(path: Path) -> tuple[dict[str, Any], int]:
             return parse_toml(text[: after.start()])["model"], len(CLAIM.findall(text, after.start()))
         except ValueError:
             pass  # a line of the statement begins like a table
-    document = read_toml(path)
+    document = read_toml(path, exact=False)
     head, claims = document.get("model"), document.get("claim", [])
     return head if isinstance(head, dict) else {}, len(claims) if isinstance(claims, list) else 0

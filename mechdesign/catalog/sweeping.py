@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.load import load_model
-from mechdesign.catalog.model import Model, Simulation
-from mechdesign.core.errors import MechDesignError, ParameterError, suggestion
+from mechdesign.catalog.load import Model, Simulation, load_model
+from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, counted, suggestion
 from mechdesign.core.fields import fields_of, replace_parameters
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Problem, companion
 from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import simulate, solve
-from mechdesign.core.text import abridged, counted, html_table, table
-from mechdesign.core.values import changed
+from mechdesign.core.solve import solve
+from mechdesign.core.values import abridged, changed
 from mechdesign.data.frames import Columns, Tidy
 from mechdesign.exact.numbers import plain
+from mechdesign.show.tables import html_table, table
 from mechdesign.work.cache import Cache, default_cache, key_of
 from mechdesign.work.parallel import ALONE, Task, Watcher, run_tasks
 
@@ -271,3 +270,36 @@ def _solved(*arguments: Any) -> SweepRow:
 
 def _named(point: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {abridged(value)}" for name, value in point.items())
+
+
+def simulate(solution: Solution, users: int, repetitions: int, rng: np.random.Generator) -> dict[str, float]:
+    """Return measurements of a solution's mechanism on simulated users.
+
+    The problem's package, or its folder in a home, holds it: ``simulation.py`` with a function
+    ``simulation(problem, solution, users, repetitions, rng)``.
+
+    Parameters
+    ----------
+    solution : Solution
+    users, repetitions : int
+    rng : numpy Generator
+
+    Raises
+    ------
+    MethodError
+        When the problem has none.
+
+    Examples
+    --------
+    >>> import mechdesign as md, numpy as np
+    >>> solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
+    >>> sorted(simulate(solution, 1000, 2, np.random.default_rng(1)))
+    ['measured_utility', 'standard_error']
+    """
+    function = companion(type(solution.problem), "simulation")
+    if function is None:
+        raise MethodError(
+            solution.problem.name, "no simulation is defined for this problem", "drop the table 'simulation'"
+        )
+    measured: dict[str, float] = function(solution.problem, solution, users, repetitions, rng)
+    return measured

@@ -84,7 +84,7 @@ def audited(options: argparse.Namespace) -> int | None:
             strange, "is not a mechanism file", "name mechanism files only, or one and exports"
         )
     from mechdesign.collect import load_mechanism
-    from mechdesign.core.text import encode
+    from mechdesign.core.values import encode
     from mechdesign.ledger.ledger import account, collected_of
 
     times = _times(options.times, paths)
@@ -135,7 +135,7 @@ def _open(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
-    from mechdesign.core.text import encode
+    from mechdesign.core.values import encode
     from mechdesign.ledger.ledger import collected_of, entry_of, record_collection
 
     mechanism = load_mechanism(options.mechanism)
@@ -175,8 +175,9 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from mechdesign.core.text import encode, table
+    from mechdesign.core.values import encode
     from mechdesign.ledger.ledger import load_ledger
+    from mechdesign.show.tables import table
 
     ledger = load_ledger(options.ledger, options.survey)
     if options.json:

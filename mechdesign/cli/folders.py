@@ -46,8 +46,7 @@ def _init_options(init: argparse.ArgumentParser) -> None:
 
 
 def _init(options: argparse.Namespace) -> int:
-    from mechdesign.core.errors import ModelFileError
-    from mechdesign.core.text import counted
+    from mechdesign.core.errors import ModelFileError, counted
     from mechdesign.core.validation import privacy_epsilon, user_count
     from mechdesign.data.outputs import require_output
     from mechdesign.report.draft import draft
@@ -86,9 +85,9 @@ def _init(options: argparse.Namespace) -> int:
 
 def _require_model(text: str) -> None:
     """Raise an error of the toolkit where the drafted model would not load."""
-    from mechdesign.core.documents import parse_toml
     from mechdesign.core.fields import problem_from
     from mechdesign.families import problem_class
+    from mechdesign.work.files import parse_toml
 
     document = parse_toml(text)
     problem_from(problem_class(document["model"]["problem"]), document["parameters"])

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mechdesign.cli.parser import FINE, MISMATCH, print_json
-from mechdesign.core.errors import ParameterError, printable
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted, printable
 
 if TYPE_CHECKING:
     from mechdesign.foreign.audit import ForeignAudit
@@ -68,8 +67,8 @@ def audited(options: argparse.Namespace) -> int | None:
 
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
-    from mechdesign.core.text import rounded_text
     from mechdesign.core.validation import epsilon_number
+    from mechdesign.core.values import rounded_text
     from mechdesign.foreign.black_box import attack_program
     from mechdesign.foreign.program import run_program
 

@@ -209,7 +209,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.cli.name_clashes import clashes_note, labels_note
     from mechdesign.core.errors import printable
     from mechdesign.core.solve import solve
-    from mechdesign.core.text import encode
+    from mechdesign.core.values import encode
     from mechdesign.data.outputs import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
@@ -281,7 +281,7 @@ def _shuffled(problem: Problem, method: str | None, value: Mapping[str, Any]) ->
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
     from mechdesign.core.certificate import PrivacyAudit, PrivacyFinding
-    from mechdesign.core.text import encode
+    from mechdesign.core.values import encode
 
     code = accounts.audited(options)
     code = foreign.audited(options) if code is None else code

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
-
-from mechdesign.cli.parser import (
-    FINE,
-    MISMATCH,
-    AddCommand,
-    FigureOutput,
-    add_users,
-    figure_option,
-    method_options,
-    model_of,
-    model_options,
-    options_of,
-    overrides_of,
-    print_json,
-    run_many,
-    run_options,
-    without_families,
-)
-from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.cli.parser import AddCommand
+from mechdesign.cli.parser import FINE
+from mechdesign.cli.parser import FigureOutput
+from mechdesign.cli.parser import MISMATCH
+from mechdesign.cli.parser import add_users
+from mechdesign.cli.parser import figure_option
+from mechdesign.cli.parser import method_options
+from mechdesign.cli.parser import model_of
+from mechdesign.cli.parser import model_options
+from mechdesign.cli.parser import options_of
+from mechdesign.cli.parser import overrides_of
+from mechdesign.cli.parser import print_json
+from mechdesign.cli.parser import run_many
+from mechdesign.cli.parser import run_options
+from mechdesign.cli.parser import without_families
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.errors import suggestion
+from typing import Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution
@@ -148,7 +148,7 @@ def _tradeoff_options(trade: argparse.ArgumentParser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from mechdesign.core.text import table
+    from mechdesign.show.tables import table
 
     if options.problems:
         from mechdesign.core.solve import methods_of
@@ -184,10 +184,10 @@ def _unknown_family(command: str, family: str) -> UnknownNameError:
 
 def _findings(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
-    from mechdesign.core.text import terminal_width
     from mechdesign.papers.claims.findings import findings
     from mechdesign.papers.shown.findings import HEADINGS, findings_text
     from mechdesign.papers.shown.letter import citation_keys, letter, letter_text
+    from mechdesign.show.tables import terminal_width
 
     subject, message = options.subject, None
     if subject in citation_keys():
@@ -214,10 +214,10 @@ def _findings(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
-    from mechdesign.core.text import terminal_width
     from mechdesign.families import problem_classes
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
     from mechdesign.report.tables import json_schema, problem_text
+    from mechdesign.show.tables import terminal_width
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:
@@ -245,7 +245,7 @@ def _solve(options: argparse.Namespace) -> int:
     from textwrap import indent
 
     from mechdesign.core.solve import solve
-    from mechdesign.core.text import encode
+    from mechdesign.core.values import encode
     from mechdesign.report.tables import solution_text
     from mechdesign.show.figure import design_figures
 
@@ -280,8 +280,8 @@ def _outlook(solution: Solution[Any], users: int | None) -> tuple[Outlook | None
 
 def _tradeoff(options: argparse.Namespace) -> int:
     from mechdesign.collect import CollectingMechanism
-    from mechdesign.core.text import table
     from mechdesign.report.tradeoff import ERRORS, error_for_difference, mechanism_tradeoff, tradeoff
+    from mechdesign.show.tables import table
 
     name, texts = options.model, options.error or []
     errors = [_target_error(text) for text in texts] or ERRORS
@@ -354,8 +354,8 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
-    from mechdesign.core.text import terminal_width
     from mechdesign.papers.shown.checks import brief, overview
+    from mechdesign.show.tables import terminal_width
 
     checks = _checks(options, options.all or not options.model)
     if options.json:
@@ -372,9 +372,10 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_swept, model_figures, run_sweep, sweep
     from mechdesign.catalog.figures import plotted_quantities
     from mechdesign.catalog.sweeping import require_points
-    from mechdesign.core.text import counted, table
+    from mechdesign.core.errors import counted
     from mechdesign.data.outputs import RESULTS, require_output, require_suffix
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table, write_results
+    from mechdesign.show.tables import table
 
     model = load_swept(options.model, overrides_of(options.set))
     if options.output:

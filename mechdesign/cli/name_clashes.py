@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from mechdesign.collect.reader import alphabets_of, risky_labels
+from mechdesign.collect.server import alphabets_of, risky_labels
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:

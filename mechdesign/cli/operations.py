@@ -33,14 +33,19 @@ from mechdesign.cli.parser import (
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
 from mechdesign.collect.collecting import COLUMN, UNMARKED, Operation, Settings, mark_of, operation_of
-from mechdesign.collect.reader import rule_for
-from mechdesign.collect.server import SavedCounts
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError, named_option, printable
-from mechdesign.core.tables import Block, length
-from mechdesign.core.text import counted, encode
+from mechdesign.collect.server import SavedCounts, rule_for
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    ParameterError,
+    counted,
+    named_option,
+    printable,
+)
+from mechdesign.core.values import encode
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
 from mechdesign.data.frames import Columns, Tidy, with_question
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import Block, MissingRule, length
 from mechdesign.data.outputs import DATA, RESULTS, require_output, require_suffix
 from mechdesign.data.reading import Copies, FileTable, require_different
 from mechdesign.export.messages import with_messages
@@ -175,7 +180,7 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 
 def _count(options: argparse.Namespace) -> int:
-    from mechdesign.collect.reader import report_rule
+    from mechdesign.collect.server import report_rule
     from mechdesign.data.outputs import MECHANISM
     from mechdesign.report.counting import count_file_of, counting_operation
 

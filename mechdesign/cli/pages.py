@@ -132,7 +132,7 @@ def _require_results(options: argparse.Namespace) -> None:
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
     """Return the result of the mechanism's own operation for files of reports."""
     from mechdesign.collect.collecting import operation_of
-    from mechdesign.collect.reader import rule_for
+    from mechdesign.collect.server import rule_for
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.data_set import open_table
     from mechdesign.data.reading import Copies, require_different
@@ -195,9 +195,9 @@ def _sources_options(listing: argparse.ArgumentParser) -> None:
 
 
 def _sources(options: argparse.Namespace) -> int:
-    from mechdesign.core.text import terminal_width
     from mechdesign.papers.claims.sources import source, sources
     from mechdesign.papers.shown.sources import overview, source_rows, source_text
+    from mechdesign.show.tables import terminal_width
 
     items = [source(options.source)] if options.source else list(sources())
     if options.json:
@@ -223,7 +223,8 @@ def _table_options(table: argparse.ArgumentParser) -> None:
 
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
-    from mechdesign.core.text import counted, encode
+    from mechdesign.core.errors import counted
+    from mechdesign.core.values import encode
     from mechdesign.data.outputs import RESULTS, require_output, require_suffix
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
@@ -259,7 +260,7 @@ def _table(options: argparse.Namespace) -> int:
 
 
 def _text(columns: dict[str, list[Any]], count: int) -> str:
-    from mechdesign.core.text import table
+    from mechdesign.show.tables import table
 
     rows = [
         [_cell(value) for value in row]

@@ -15,9 +15,9 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from mechdesign.core.documents import date_in, parse_toml, written_float
 from mechdesign.core.errors import ParameterError, UnknownNameError, named_option, suggestion
 from mechdesign.core.extensions import installed_version
+from mechdesign.work.files import date_in, parse_toml
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Option
@@ -299,6 +299,8 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
     """Return names and values; a value that is not TOML is a string."""
+    from mechdesign.core.validation import written_float  # most commands read no numbers
+
     result = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -315,7 +317,7 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
 
 def print_json(value: Any) -> None:
     """Print values as JSON; infinity is the string ``"inf"``."""
-    from mechdesign.core.text import encode  # most commands print no JSON
+    from mechdesign.core.values import encode  # most commands print no JSON
 
     print(json.dumps(encode(value), indent=1, allow_nan=False))
 

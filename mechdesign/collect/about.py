@@ -18,8 +18,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from mechdesign.core.errors import ParameterError, SealedError, one_line
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, SealedError, counted, one_line
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 

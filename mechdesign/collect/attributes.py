@@ -25,14 +25,12 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.collector import AnswerMechanism
-from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, option, suggestion
-from mechdesign.core.tables import Source, require_no_mask
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, option, suggestion
 from mechdesign.core.validation import integer
 from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import FrameTable, is_table
-from mechdesign.data.intake import MISSING_CATEGORY, Intake, MissingRule, let_lack
-from mechdesign.exact.numbers import plain, text_of
+from mechdesign.data.intake import MISSING_CATEGORY, Intake, MissingRule, Source, let_lack
+from mechdesign.exact.numbers import plain, require_no_mask, text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.collect.reader import WithTables
+from mechdesign.collect.server import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
-from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import (
     CertificateError,
     EstimationError,
+    MethodError,
     ModelFileError,
     ParameterError,
     UnknownNameError,
@@ -34,12 +34,20 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.extensions import FAMILIES, class_with, derived, extensions, import_all
-from mechdesign.core.text import Explained, encode
-from mechdesign.core.values import USERS, Counter, EstimateT_co, Forecast, PrivacyVerdict, Verdict
+from mechdesign.core.values import (
+    USERS,
+    Counter,
+    EstimateT_co,
+    Explained,
+    Forecast,
+    PrivacyVerdict,
+    Verdict,
+    encode,
+)
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
-from mechdesign.exact.numbers import number_of_text, plain_int, text_of
+from mechdesign.exact.numbers import file_values, number_of_text, plain_int, plain_values, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
-from mechdesign.work.files import read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation
@@ -140,6 +148,9 @@ class Mechanism(Explained, WithTables, WithAbout):
     """The parts of its content: attributes of these names, which the constructor takes as plain values;
     ``total`` says what weights are counted out of."""
 
+    exact_alternative: ClassVar[str] = "build a mechanism whose audit is exact"
+    """Why reports are not drawn in integers, where they are not, and which mechanism draws them so."""
+
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
 
@@ -230,15 +241,16 @@ class Mechanism(Explained, WithTables, WithAbout):
         MethodError
             Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
         """
-        from mechdesign.collect.kernel import no_recipe  # clients in other languages
+        raise self._no_recipe()
 
-        raise no_recipe(self.type)
+    def _no_recipe(self) -> MethodError:
+        """Return the error for a mechanism whose reports are not drawn in integers: which one would do."""
+        fault = f"'{self.type}' has no client in integers"
+        return MethodError("export", fault, self.exact_alternative)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source, as every client draws it."""
-        from mechdesign.collect.kernel import no_recipe  # clients in other languages
-
-        raise no_recipe(self.type)
+        raise self._no_recipe()
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""

@@ -20,13 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, suggestion
-from mechdesign.core.tables import Coded, array_of, dimensions_of, gap_remedy, is_gap, names_reports
-from mechdesign.core.text import counted, edge_texts, outside_text, range_text
+from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, suggestion
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.data.intake import MISSING_CATEGORY, NUMBERS_FOR_MISSING, missing_hint
-from mechdesign.exact.numbers import number_of_text, plain, text_of
+from mechdesign.data.intake import (
+    MISSING_CATEGORY,
+    NUMBERS_FOR_MISSING,
+    Coded,
+    array_of,
+    dimensions_of,
+    is_gap,
+    missing_hint,
+)
+from mechdesign.exact.numbers import gap_remedy, names_reports, number_of_text, plain, text_of
+from mechdesign.show.tables import edge_texts, outside_text, range_text
 
 Codes = NDArray[np.int64]
 

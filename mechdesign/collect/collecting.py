@@ -27,12 +27,12 @@ from mechdesign.core.errors import (
     ParameterError,
     RowError,
     UnknownNameError,
+    counted,
     named_option,
     option,
     suggestion,
 )
-from mechdesign.core.tables import Block, Source, Values
-from mechdesign.core.text import counted
+from mechdesign.data.intake import Block, Source, Values
 from mechdesign.exact.randomness import Rng
 
 if TYPE_CHECKING:

@@ -36,18 +36,17 @@ from mechdesign.collect.collecting import (
     column_operations,
     marked,
 )
-from mechdesign.collect.kernel import Recipe, no_recipe, plain_report, rng_alone
-from mechdesign.collect.reader import on_table
-from mechdesign.collect.server import Server, require_users, whole_rows
+from mechdesign.collect.kernel import Recipe, plain_report, rng_alone
+from mechdesign.collect.server import Server, on_table, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError
-from mechdesign.core.tables import Coded, Source, Values, require_no_mask
-from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted
 from mechdesign.core.validation import user_count
-from mechdesign.core.values import USERS, EstimateT_co, Forecast
+from mechdesign.core.values import USERS, EstimateT_co, Forecast, json_object
 from mechdesign.data.frames import Columns, Tidy, is_table
-from mechdesign.data.intake import Intake
+from mechdesign.data.intake import Coded, Intake, Source, Values
+from mechdesign.exact.numbers import require_no_mask
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
+from mechdesign.show.tables import table, to_error
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate
@@ -87,7 +86,7 @@ class AnswerMechanism(CollectingMechanism[EstimateT_co]):
 
     def draw(self, codes: Any, source: BitSource) -> Any:
         """Return a report for the code of each answer, where a client draws it so."""
-        raise no_recipe(self.type)
+        raise self._no_recipe()
 
     def _reports_of(self, codes: Any, source: BitSource) -> Any:
         """Return the reports of all users, drawn in pieces where that is faster."""
@@ -105,7 +104,7 @@ class AnswerMechanism(CollectingMechanism[EstimateT_co]):
 
     def _client_steps(self) -> Steps:
         """Return how a report is drawn for a code, as plain values."""
-        raise no_recipe(self.type)
+        raise self._no_recipe()
 
     # Client
 

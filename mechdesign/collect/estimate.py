@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import Limits
-from mechdesign.core.errors import printable
-from mechdesign.core.text import counted, json_object, listed, table, to_error
+from mechdesign.core.errors import counted, listed, printable
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, Tidy, tidy_columns
+from mechdesign.show.tables import table, to_error
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

@@ -31,11 +31,10 @@ from mechdesign.collect.collector import REMEDY, FrequencyMechanism
 from mechdesign.collect.kernel import Rows
 from mechdesign.collect.scores import MatrixScores
 from mechdesign.core.certificate import PrivacyAudit
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError, counted
 from mechdesign.core.validation import double_delta, double_epsilon, finite_array, in_range, one_of
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.randomness import BITS, TOTAL, require_channel
+from mechdesign.exact.randomness import TOTAL, require_channel
 
 Array = NDArray[np.float64]
 
@@ -280,12 +279,6 @@ def to_integers(channel: Array) -> NDArray[np.int64]:
     return weights
 
 
-def floats_of_weights(weights: NDArray[np.int64]) -> Array:
-    """Return the probabilities of integer weights in floating point."""
-    probabilities: Array = np.ldexp(weights.astype(np.float64), -BITS)
-    return probabilities
-
-
 class FiniteChannel(FrequencyMechanism):
     """A local randomizer on a finite alphabet, with exact integer sampling and its estimator.
 
@@ -357,10 +350,6 @@ class FiniteChannel(FrequencyMechanism):
 
     def audit(self) -> PrivacyAudit:
         return self._audit
-
-    @property
-    def channel(self) -> NDArray[np.float64]:
-        return floats_of_weights(self.weights)
 
     def _figures(self) -> str:
         rows, reports = self.weights.shape

@@ -1,4 +1,4 @@
-"""Confidence limits by inverting a score test of sums of independent scores.
+"""Confidence limits by inverting a score test of sums of independent scores; those of frequencies.
 
 The interval of level 1 - 2 t holds every hypothesis under which neither tail, at or beyond what was
 observed, has a chance below t.
@@ -10,6 +10,15 @@ them in general. Half a step (the distance of two sums next to each other, or th
 which is the size of a rare report) is taken off the observed distance, as for every continuous law that
 stands for a discrete one. The moments are those of the *hypothesis*, not of the estimate: near an end of the
 range a report is rare under the hypothesis and perhaps absent among those observed.
+
+The estimate of the frequency f of an answer is an average of scores, E[score] = 1 for a user who gave the
+answer and 0 for all others. Under the hypothesis f the first three cumulants of a score are therefore known:
+
+- users at hand: a share f has the cumulants of ``own``, the rest those of ``others``;
+- a population: the users are a draw, and the score is a mixture of the two.
+
+``others`` averages over the other answers by their estimated frequencies; for a k-ary response it is the same
+for all of them, except for the one that the others are mapped to.
 """
 
 from __future__ import annotations
@@ -378,3 +387,177 @@ class ScoreTestLimits(Limits):
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
         return not_rejected(self.law(distance, np.sign(difference)), distance, tail)
+
+
+FEWEST = 30
+"""Coverage of the limits is measured from this number of users on."""
+
+
+class AverageLimits(ScoreTestLimits):
+    """The limits of the score test for averages of independent scores of users, one estimate each.
+
+    A subclass is a dataclass with the fields below.
+
+    Attributes
+    ----------
+    value : (n,) array
+        The estimates.
+    users : int
+    step : (n,) array or float
+        The distance of two sums of scores next to each other; 0 where scores are of many kinds.
+    population : bool
+    """
+
+    value: Array
+    users: int
+    step: Any
+    population: bool
+
+    @abstractmethod
+    def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        """Return the second to fourth cumulants of a score under possible hypotheses."""
+
+    def _of_kinds(
+        self, hypothesis: Array, second: Array, third: Array, fourth: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return cumulants where a hypothesis says how many users there are of each kind.
+
+        They are given averaged over users at hand, whose answers are fixed. For a population moments about 0
+        are given: the users are then a draw, and the score is a mixture.
+        """
+        if self.population:
+            second, third, fourth = cumulants(hypothesis, second, third, fourth)
+        return np.maximum(second, 0.0), third, fourth
+
+    def _possible(self, hypothesis: Array) -> Array:
+        """Return hypotheses moved to what is possible: of shares, from 0 to 1."""
+        return np.clip(hypothesis, 0.0, 1.0)
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the estimates moved to what is possible."""
+        errors: Array = np.sqrt(self._cumulants(self._possible(self.value))[0] / self.users)
+        return errors
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        second, third, fourth = self._cumulants(self._possible(self.value + side * distance))
+        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
+        step = rare_step(self.step, second, fourth)
+        return law_of_average(self.users, second, -side * third, fourth, step, freedom)
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyLimits(AverageLimits):
+    """The limits of the score test for one frequency each.
+
+    Parameters
+    ----------
+    value : (n,) array
+    users : int
+    own, others, worst : (3, n) array
+        Second, third and fourth moments of the score for users who gave the answer, for the others on
+        average, and for that other answer at which the second moment is largest.
+    step : (n,) array
+        The distance of two sums of scores next to each other; 0 where scores are of many kinds.
+    population : bool
+    """
+
+    value: Array
+    users: int
+    own: Array
+    others: Array
+    worst: Array
+    step: Array
+    population: bool
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the estimates moved to [0, 1].
+
+        Where these say that nothing is random, one user of n + 1 is taken to have given the answer (or not).
+        """
+        edge = 1.0 / (self.users + 1.0)
+        variance = self._cumulants(np.clip(self.value, 0.0, 1.0))[0]
+        inside = self._cumulants(np.clip(self.value, edge, 1.0 - edge))[0]
+        errors: Array = np.sqrt(np.where(variance > 0.0, variance, inside) / self.users)
+        return errors
+
+    def at(self, index: NDArray[np.int64]) -> FrequencyLimits:
+        """Return the limits of the answers at these indices."""
+        own, others, worst = (moments[:, index] for moments in (self.own, self.others, self.worst))
+        value, step = self.value[index], self.step[index]
+        return FrequencyLimits(value, self.users, own, others, worst, step, self.population)
+
+    @cached_property
+    def _curves(self) -> Array:
+        """Return the linear parts of cumulants by moment, kind of user and answer (population: moments)."""
+        curves = np.stack([self.own, self.others, self.worst], axis=1)
+        if self.population:
+            return curves
+        means = np.array([1.0, 0.0, 0.0]).reshape(-1, *(1 for _ in curves.shape[2:]))
+        return np.stack(cumulants(means, *curves))
+
+    def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        moved = np.maximum(np.clip(self.value, 0.0, 1.0) - hypothesis, 0.0)
+        rest = 1.0 - hypothesis - moved
+        second, third, fourth = (
+            hypothesis * own + rest * others + moved * worst for own, others, worst in self._curves
+        )
+        return self._of_kinds(hypothesis, second, third, fourth)
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedLimits(Limits):
+    """Limits that many answers share: those of ``limits`` at the places ``index``."""
+
+    limits: FrequencyLimits
+    index: NDArray[np.int64]
+
+    def at(self, index: NDArray[np.int64]) -> RepeatedLimits:
+        """Return the limits of the answers at these indices."""
+        unique, place = np.unique(self.index[index], return_inverse=True)
+        return RepeatedLimits(self.limits.at(unique), place.ravel())
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        down, up = self.limits.distances(tail)
+        return down[self.index], up[self.index]
+
+    def widest(self, tail: float) -> Array:
+        """Return upper bounds of the widths of the intervals, without searching for them."""
+        return self.limits.widest(tail)[self.index]
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        return self.limits.at(self.index).reach(difference, tail)
+
+
+def cumulants(mean: Array | float, second: Array, third: Array, fourth: Array) -> tuple[Array, Array, Array]:
+    """Return the second to fourth cumulants, given the mean and the moments about 0."""
+    variance = second - mean**2
+    central = fourth - 4.0 * mean * third + 6.0 * mean**2 * second - 3.0 * mean**4
+    return variance, third - 3.0 * mean * second + 2.0 * mean**3, central - 3.0 * variance**2
+
+
+def quantile_ends(value: Array, limits: Limits, share: float, tail: float) -> tuple[int, int]:
+    """Return the first and the last category that a quantile may be.
+
+    A category j is possible when the share below j may be less than ``share`` and the share up to j may be at
+    least that (Woodruff 1952): a test of one category, so no correction for their number is needed. Only
+    ``share`` itself is tested, so the limits of the cumulative shares need not be searched for.
+
+    Parameters
+    ----------
+    value : (k - 1,) array
+        The estimated share up to each category but the last one.
+    limits : Limits
+        Those of the estimates.
+    share : float
+    tail : float
+        The probability of each side.
+
+    Examples
+    --------
+    >>> quantile_ends(np.array([0.2, 0.5, 0.8]), NormalLimits(0.05), 0.5, 0.025)
+    (1, 2)
+    """
+    maybe = limits.reach(share - value, tail)
+    below, above = np.append(True, (value <= share) | maybe), np.append((value >= share) | maybe, True)
+    possible = np.flatnonzero(below & above)
+    return int(possible.min()), int(possible.max())

@@ -21,13 +21,12 @@ from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, 
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collector import FrequencyMechanism, reported_alike
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits
+from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
 from mechdesign.collect.kernel import Kernel
 from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
 from mechdesign.collect.scores import SINGULAR, Scores, score_steps
 from mechdesign.core.certificate import PrivacyAudit
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError, counted
 from mechdesign.core.validation import (
     as_written,
     double_delta,
@@ -36,9 +35,8 @@ from mechdesign.core.validation import (
     privacy_epsilon,
 )
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_written
 
 if TYPE_CHECKING:
     from mechdesign.collect.kernel import Steps

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import AskedChoice, AskedNumber
-from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.core.tables import Coded, Values
+from mechdesign.core.errors import ParameterError
+from mechdesign.data.intake import Coded, Values
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS
 
@@ -223,35 +223,6 @@ def plain_report(written: Values) -> int | str:
     (report,) = np.asarray(column).tolist()
     result: int | str = report
     return result
-
-
-def no_recipe(kind: str) -> MethodError:
-    """Return the error for a mechanism whose reports are not drawn in integers: which one would do."""
-    fault = f"'{kind}' has no client in integers"
-    return MethodError("export", fault, EXACT.get(kind) or "build a mechanism whose audit is exact")
-
-
-REAL, PLACES = "its reports are real numbers", "build 'finite-channel' on the places that are asked for"
-
-EXACT = {
-    "laplace": f"{REAL}: build 'duchi' or 'discrete-piecewise', which are exact",
-    "piecewise": f"{REAL}: build 'discrete-piecewise', its exact form",
-    "hybrid": f"{REAL}: build 'discrete-piecewise', which is exact",
-    "square-wave": f"{REAL}: build 'grid-mean' or 'discrete-piecewise', which are exact",
-    "planar-laplace": f"{REAL}: {PLACES}",
-    "planar-lattice": f"its answers are places of the plane: {PLACES}",
-    "contract-menu": "it collects no reports: build 'duchi' with the epsilon of the item that was chosen",
-    "marginal-rival": "it is for comparisons only: build 'marginal-release'",
-    "batch-shuffler": "it runs on a server: build 'kary-response' or another client, and shuffle its reports",
-    "online-auction": "it pays for tasks, and no device randomizes: there is nothing to build",
-    "direct-mechanism": "it decides for all agents at once: there is nothing to build",
-    "screening-menu": "it sells quantities, and no device randomizes: there is nothing to build",
-    **dict.fromkeys(
-        ("spectrum-cloak", "spectrum-database", "spectrum-user"),
-        f"it protects places of radio users: {PLACES}",
-    ),
-}
-"""Which exact mechanism does what one without a client does."""
 
 
 Given = ParamSpec("Given")

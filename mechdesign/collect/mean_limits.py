@@ -1,4 +1,4 @@
-"""Score limits for means: the moments of a report for each value, and of the estimate under each hypothesis.
+"""Score limits for means and for noisy sums: the moments of the estimate under each hypothesis.
 
 Let c = x - offset be a centred value and y = slope r a centred, unbiased report, E[y | c] = c. A mechanism
 is described by the curves s(c) = E[y^2 | c] and E[y^3 | c]. The values of the users are unknown; but if their
@@ -17,22 +17,24 @@ f = 1 for the users at hand, whose values are fixed, f = 0 for a population, and
 from the N of interest. S is observed, and moved to what a mean of m allows. For a population, a hypothesis
 beyond the estimate also changes S: it is mixed with the end of the range it lies towards, by the share that
 moves the mean from the estimate to m; users whom nobody of the sample resembles count only so.
+
+The law of a noisy sum of rounded numbers depends on all numbers, of which only the sum is asked for. Its
+second to fourth cumulants are taken at their largest over all data, the third one in both directions: where
+the data are others, the intervals are wider than need be.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.intervals import (
-    AverageLaw,
-    ScoreTestLimits,
-    law_of_average,
-)
+from mechdesign.collect.intervals import AverageLaw, Limits, ScoreTestLimits, law_of_average, score_distances
 
 Array = NDArray[np.float64]
 
@@ -208,10 +210,6 @@ class ReportSums:
     share: Any
 
 
-FEWEST = 30
-"""Coverage of the score limits is measured from this number of reports on."""
-
-
 @dataclass(frozen=True, eq=False)
 class ScoreLimits(ScoreTestLimits):
     """The limits of the score test; they work on arrays of sums.
@@ -270,3 +268,72 @@ class ScoreLimits(ScoreTestLimits):
         fourth = fourth.max(axis=0)
         step = self.curves.step_at(variance, fourth)
         return law_of_average(count, variance, third, fourth, step, freedom)
+
+
+Cumulants = tuple[float, float, float]
+"""The second, third and fourth cumulant."""
+
+
+@dataclass(frozen=True)
+class WorstLimits(Limits):
+    """Limits of a sum whose law depends on all data: the score test with the worst moments over all data.
+
+    Parameters
+    ----------
+    second, third, fourth : float
+        Cumulants of the sum, at their largest over all data, in units of the estimate.
+    step : float
+        The distance of two sums next to each other.
+    """
+
+    second: float
+    third: float
+    fourth: float
+    step: float
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[tuple[Cumulants, float]], users: int, precision: int, step: float = 0.0
+    ) -> WorstLimits:
+        """Return the limits of a sum of numbers rounded at random to steps, from parts with their factors."""
+        rounding = rounding_cumulants(users), 1.0 / precision
+        return cls(*added([*parts, rounding]), step)
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        distance = np.asarray(_distance(self, tail))
+        return distance, distance
+
+
+@lru_cache(maxsize=256)
+def _distance(limits: WorstLimits, tail: float) -> float:
+    second, third, fourth = (np.array([part]) for part in (limits.second, limits.third, limits.fourth))
+    law = law_of_average(1, second, third, fourth, limits.step)
+    start = np.array([math.sqrt(limits.second)])
+    return float(score_distances(lambda distance, side: law, start, tail)[1][0])
+
+
+def added(parts: Sequence[tuple[Cumulants, float]]) -> Cumulants:
+    """Return the cumulants of a sum of independent parts, each with its factor.
+
+    Examples
+    --------
+    >>> added([((1.0, 0.0, 2.0), 2.0), ((1.0, 1.0, 0.0), 1.0)])
+    (5.0, 1.0, 32.0)
+    """
+    second, third, fourth = (
+        math.fsum(cumulants[order - 2] * factor**order for cumulants, factor in parts) for order in (2, 3, 4)
+    )
+    return second, third, fourth
+
+
+def rounding_cumulants(users: int) -> Cumulants:
+    """Return the largest cumulants of numbers rounded at random to one of two steps, in steps.
+
+    f (1 - f) is at most 1/4, f (1 - f) (1 - 2 f) at most 1 / (6 sqrt 3), the fourth one at most 1/24.
+
+    Examples
+    --------
+    >>> rounding_cumulants(24)[::2]
+    (6.0, 1.0)
+    """
+    return users / 4.0, users / (6.0 * math.sqrt(3.0)), users / 24.0

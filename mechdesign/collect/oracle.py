@@ -41,17 +41,6 @@ def bernoulli(chance: Fraction) -> Moments:
     return (Fraction(1), chance, chance, chance, chance)
 
 
-def binomial_moments(number: int, chance: Fraction) -> Moments:
-    """Return the moments of how many of ``number`` independent bits are 1.
-
-    Examples
-    --------
-    >>> binomial_moments(2, Fraction(1, 2))[1:3]
-    (Fraction(1, 1), Fraction(3, 2))
-    """
-    return _from_factorials([Fraction(_falling(number, r)) * chance**r for r in range(5)])
-
-
 @lru_cache(maxsize=1024)
 def draw_moments(among: int, count: int, total: int) -> Moments:
     """Return the moments of how many of ``among`` things are in a random set of ``count`` out of ``total``.
@@ -61,8 +50,11 @@ def draw_moments(among: int, count: int, total: int) -> Moments:
     >>> draw_moments(1, 2, 3)[1]
     Fraction(2, 3)
     """
-    return _from_factorials(
-        [Fraction(_falling(among, r) * _falling(count, r), _falling(total, r) or 1) for r in range(5)]
+    return from_factorials(
+        [
+            Fraction(falling_product(among, r) * falling_product(count, r), falling_product(total, r) or 1)
+            for r in range(5)
+        ]
     )
 
 
@@ -110,7 +102,7 @@ def share_in(epsilon: float, part: float) -> float:
     return excess / (math.exp(-epsilon) + excess)
 
 
-def _falling(number: int, length: int) -> int:
+def falling_product(number: int, length: int) -> int:
     """Return number (number - 1) ... with ``length`` factors."""
     product = 1
     for step in range(length):
@@ -118,7 +110,7 @@ def _falling(number: int, length: int) -> int:
     return product
 
 
-def _from_factorials(factorial: Sequence[Fraction]) -> Moments:
+def from_factorials(factorial: Sequence[Fraction]) -> Moments:
     """Return moments from factorial moments."""
     return tuple(
         sum((Fraction(count) * factorial[j] for j, count in enumerate(row)), Fraction(0)) for row in STIRLING

@@ -5,13 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_limits import FEWEST, Array, FrequencyLimits, RepeatedLimits, implausible
-from mechdesign.collect.intervals import normal_quantile, tail_of
+from mechdesign.collect.intervals import (
+    FEWEST,
+    Array,
+    FrequencyLimits,
+    RepeatedLimits,
+    normal_quantile,
+    tail_of,
+)
 from mechdesign.core.errors import EstimationError
 
 if TYPE_CHECKING:
@@ -60,6 +66,59 @@ def told_by_intervals(
     text = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
     note = f"the reports hardly determine the frequency of {text}{more}: the interval is wider than 0 to 1"
     return np.where(equivalent > WIDER * errors, equivalent, errors), (note,) if wide else ()
+
+
+FAR = 5.0
+"""Largest possible standard errors outside of what is possible from which an estimate is flagged.
+
+For a normal estimate the chance is below 1e-6, whatever the data.
+"""
+
+
+def implausible(
+    names: Sequence[str], value: Any, error: Any, low: Any, high: Any, users: Any = FEWEST
+) -> tuple[str, ...]:
+    """Return a note when estimates lie many standard errors outside of what is possible, naming the worst.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What each estimate is of.
+    value, error : (n,) array
+        Estimates, and the largest standard errors they can have.
+    low, high : float or (n,) array
+        Between which the truth lies.
+    users : int or (n,) array
+        How many reports each rests on.
+
+    Examples
+    --------
+    >>> for note in implausible(["no", "yes"], [1.6, -0.6], [0.01, 0.01], 0.0, 1.0):
+    ...     print(note)
+    2 estimates are impossible, the worst 'no' with 1.6 (60 standard errors above 1): are these its reports?
+    >>> implausible(["no", "yes"], [1.02, -0.02], [0.01, 0.01], 0.0, 1.0)
+    ()
+    """
+    estimates, errors = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(error, float))
+    if not ((estimates < low) | (estimates > high)).any():
+        return ()
+    bounds = [np.broadcast_to(np.asarray(end, float), estimates.shape) for end in (low, high)]
+    outside = np.maximum(bounds[0] - estimates, estimates - bounds[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(errors > 0.0, outside / errors, np.where(outside > 0.0, np.inf, 0.0))
+    far = np.where(np.broadcast_to(np.asarray(users), far.shape) >= FEWEST, far, 0.0)
+    wrong = far > FAR
+    if not wrong.any():
+        return ()
+    worst = int(np.argmax(far))
+    below = estimates[worst] < bounds[0][worst]
+    where = f"below {bounds[0][worst]:g}" if below else f"above {bounds[1][worst]:g}"
+    head = "the estimate is" if len(estimates) == 1 else f"{int(wrong.sum())} estimates are"
+    whose = "" if len(estimates) == 1 else f" the worst '{names[worst]}' with"
+    return (
+        f"{head} impossible,{whose} {estimates[worst]:.4g} ({far[worst]:.0f} standard errors {where}): "
+        "are these its reports?",
+    )
 
 
 def uneven(variances: Array, users: int) -> tuple[str, ...]:

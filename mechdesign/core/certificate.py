@@ -12,9 +12,8 @@ import attrs
 
 from mechdesign.core.errors import CertificateError, ParameterError, printable
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.text import TextInNotebooks, quotient_text, rounded_text
 from mechdesign.core.validation import float_up
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import TextInNotebooks, frozen_value, quotient_text, rounded_text
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution

@@ -1,9 +1,10 @@
-"""The errors of the toolkit: where, what, and what to do, in one line that is fit for a terminal."""
+"""The errors of the toolkit: where, what, and what to do, in one printable line; numbers in text."""
 
 from __future__ import annotations
 
+import math
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -26,6 +27,13 @@ def printable(text: object) -> str:
     )
 
 
+def html_text(value: object) -> str:
+    """Return a text for a page, on one line, escaped."""
+    from html import escape  # its table of characters is for notebooks alone
+
+    return escape(printable(str(value)))
+
+
 def one_line(value: Any) -> Any:
     r"""Return a nested value with every text, also keys, on one printable line; white space becomes a space.
 
@@ -39,6 +47,48 @@ def one_line(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {one_line(key): one_line(item) for key, item in value.items()}
     return [one_line(item) for item in value] if isinstance(value, list) else value
+
+
+SHOWN = 6
+"""Most entries of a list that are shown; of a longer one the first few and how many there are."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user"), counted(2, "entry")
+    ('1 row', '0 rows', '1200 users', '2 entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{number} {noun}s"
+
+
+def listed(texts: Sequence[str], count: int | None = None) -> str:
+    """Join texts by commas, all of them up to six, else the first three and how many there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(list("abcdefgh"))
+    ('a, b', 'a, b, c, ... 8 in all')
+    """
+    total = len(texts) if count is None else count
+    return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
+
+
+def decimals_of(error: Any) -> int | None:
+    """Return after which decimal a number with this standard error is noise; None where there is no error.
+
+    Examples
+    --------
+    >>> decimals_of(0.354), decimals_of(0.0123), decimals_of(160.0), decimals_of(0.0), decimals_of(None)
+    (2, 3, -1, None, None)
+    """
+    if not isinstance(error, (int, float)) or not math.isfinite(error) or error <= 0.0:
+        return None
+    return 1 - math.floor(math.log10(error))
 
 
 class Wording(str):

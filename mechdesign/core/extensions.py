@@ -17,7 +17,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from itertools import chain
@@ -232,51 +232,19 @@ def installed_version() -> str:
         return "0.0.0"
 
 
-def merged_modules() -> dict[str, str]:
-    """Return the modules that were merged into others, each with the one that has its names now.
+@cache
+def former_modules() -> dict[str, str]:
+    """Return the former modules below ``mechdesign``, each with the one that has its names now.
 
-    The file ``former_modules.txt`` has a line for each module of today.
+    The file ``former_modules.txt`` has a line for each module of today. A module that was taken apart stands
+    in several lines, and its present name is all of them. The file is read when nothing else has a name.
     """
     lines = Path(__file__).with_name("former_modules.txt").read_text(encoding="ascii").splitlines()
-    pairs = (line.split(": ") for line in lines)
-    return {former: present for present, formers in pairs for former in formers.split()}
-
-
-FORMER = {
-    "audit.covering": "families.marginals.covering_design",
-    "audit.exponential": "exact.exponential",
-    "audit.menu_bound": "families.contract.incentives",
-    "audit.repeated": "families.joint.repeated",
-    "audit.workload_bound": "families.workload.workload_bound",
-    "core.cache": "work.cache",
-    "core.cluster": "work.cluster",
-    "core.exact": "core.validation",
-    "core.figure": "show.figure",
-    "core.files": "work.files",
-    "core.frames": "data.frames",
-    "core.marks": "show.figure",
-    "core.numbers": "exact.numbers",
-    "core.parallel": "work.parallel",
-    "core.randomness": "exact.randomness",
-    "core.tidy": "data.frames",
-    "mechanisms": "collect",
-    **{
-        f"mechanisms.{family}": f"families.{family}"
-        for family in ("auction", "contract", "joint", "location", "marginals", "mean", "shuffle", "spectrum")
-    },
-    "mechanisms.events": "families.workload.event_release",
-    "mechanisms.oracles": "families.marginals.oracles",
-    "mechanisms.sets": "families.marginals.sets",
-    "mechanisms.shuffle.promise": "families.shuffle.promise",
-    "mechanisms.survey": "families.survey",
-    "mechanisms.workload": "families.workload",
-    "problems": "families",
-    "report.draw": "show.draw",
-    "report.reading": "data.reading",
-    "report.writing": "data.writing",
-    **merged_modules(),
-}
-"""Names below ``mechdesign``, each with the present one."""
+    result: dict[str, str] = {}
+    for present, formers in (line.split(": ") for line in lines):
+        for former in formers.split():
+            result[former] = f"{result[former]} {present}" if former in result else present
+    return result
 
 
 def present_name(name: str) -> str | None:
@@ -291,9 +259,9 @@ def present_name(name: str) -> str | None:
     """
     package, *parts = name.split(".")
     for length in range(len(parts), 0, -1):
-        present = FORMER.get(".".join(parts[:length]))
-        if package == "mechdesign" and present is not None:
-            return ".".join([package, present, *parts[length:]])
+        present = former_modules().get(".".join(parts[:length])) if package == "mechdesign" else None
+        if present is not None:
+            return " ".join(".".join([package, name, *parts[length:]]) for name in present.split())
     return None
 
 
@@ -363,21 +331,24 @@ class FormerNames:
         cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return how to load a module by its former name; None where it has none."""
-        present = present_name(fullname)
+        present = present_name(fullname) if fullname.startswith("mechdesign.") else None
         try:
-            if present is None or importlib.util.find_spec(present) is None:
+            if present is None or importlib.util.find_spec(present.split()[0]) is None:
                 return None
         except ModuleNotFoundError:
             return None
         return ModuleSpec(fullname, cls(), origin=present, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module of today, and warn."""
-        warn_of_former(spec.name, str(spec.origin))
-        module = importlib.import_module(str(spec.origin))
+        """Return the module of today, and warn; of one that was taken apart, the names of all its parts."""
+        parts = [importlib.import_module(name) for name in str(spec.origin).split()]
+        warn_of_former(spec.name, " and ".join(part.__name__ for part in parts))
+        module = parts[0] if len(parts) == 1 else ModuleType(spec.name)
+        for part in parts if len(parts) > 1 else ():
+            vars(module).update({name: value for name, value in vars(part).items() if name[:2] != "__"})
         self._own = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Give the module its own specification back: it was executed under its own name."""
-        module.__spec__ = self._own
+        module.__spec__ = self._own or module.__spec__

@@ -50,10 +50,17 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.text import encode
-from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon, stated
+from mechdesign.core.validation import (
+    WrittenNumber,
+    in_range,
+    integer,
+    one_of,
+    privacy_delta,
+    privacy_epsilon,
+    stated,
+)
+from mechdesign.core.values import encode
 from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import counted, decimal_context, quotient_text
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.validation import (
     delta_number,
     epsilon_number,
@@ -27,7 +26,7 @@ from mechdesign.core.validation import (
     probability_text,
     written_number,
 )
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.core.values import changed, decimal_context, frozen_value, quotient_text
 from mechdesign.exact.numbers import plain_int, text_of
 
 NOTIONS = ("ldp", "entry-wise", "central")

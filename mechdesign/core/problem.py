@@ -27,8 +27,7 @@ from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
 from mechdesign.core.extensions import PAPERS, papers_beside
 from mechdesign.core.fields import fields_of, replace_parameters, values_of
-from mechdesign.core.text import abridged
-from mechdesign.core.values import MechanismT_co, frozen_value
+from mechdesign.core.values import MechanismT_co, abridged, frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.core.sensitivity import PricedSolution

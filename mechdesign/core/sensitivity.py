@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mechdesign.core.certificate import format_figure
-from mechdesign.core.errors import MechDesignError
+from mechdesign.core.errors import MechDesignError, counted
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.problem import Problem
-from mechdesign.core.text import counted, encode
+from mechdesign.core.values import encode
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution

@@ -13,8 +13,15 @@ import attrs
 from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
 from mechdesign.core.errors import CertificateError, MethodError, printable
 from mechdesign.core.problem import Kind, Problem, Status, companion
-from mechdesign.core.text import TextInNotebooks, encode
-from mechdesign.core.values import Forecast, MechanismT_co, Outlook, changed, frozen_value
+from mechdesign.core.values import (
+    Forecast,
+    MechanismT_co,
+    Outlook,
+    TextInNotebooks,
+    changed,
+    encode,
+    frozen_value,
+)
 
 if TYPE_CHECKING:
     from mechdesign.core.sensitivity import PricedSolution, Sensitivity

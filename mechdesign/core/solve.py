@@ -1,4 +1,4 @@
-"""``solve``: choose a method, run it, and check its outcome against the problem; ``simulate`` its mechanism.
+"""``solve``: choose a method, run it, and check its outcome against the problem.
 
 Linear algebra has one thread while something is solved. OpenBLAS and MKL have one for each core; on the small
 matrices of design problems these wait for each other in small steps, and where another process has one of the
@@ -21,8 +21,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from mechdesign.core.errors import (
     MechDesignError,
     MethodError,
@@ -32,7 +30,7 @@ from mechdesign.core.errors import (
     is_failure,
     suggestion,
 )
-from mechdesign.core.problem import Method, Outcome, Problem, Status, companion, modules_of
+from mechdesign.core.problem import Method, Outcome, Problem, Status, modules_of
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import MechanismT_co, changed
 from mechdesign.exact.numbers import rounding_allowance
@@ -468,36 +466,3 @@ def _check_options(problem: Problem[Any], method: Method, options: Mapping[str, 
         if name not in known:
             has = f"its options are {', '.join(known)}" if known else "it has none"
             raise ParameterError(problem.name, f"method '{method.name}' has no option '{name}'", has)
-
-
-def simulate(solution: Solution, users: int, repetitions: int, rng: np.random.Generator) -> dict[str, float]:
-    """Return measurements of a solution's mechanism on simulated users.
-
-    The problem's package, or its folder in a home, holds it: ``simulation.py`` with a function
-    ``simulation(problem, solution, users, repetitions, rng)``.
-
-    Parameters
-    ----------
-    solution : Solution
-    users, repetitions : int
-    rng : numpy Generator
-
-    Raises
-    ------
-    MethodError
-        When the problem has none.
-
-    Examples
-    --------
-    >>> import mechdesign as md, numpy as np
-    >>> solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
-    >>> sorted(simulate(solution, 1000, 2, np.random.default_rng(1)))
-    ['measured_utility', 'standard_error']
-    """
-    function = companion(type(solution.problem), "simulation")
-    if function is None:
-        raise MethodError(
-            solution.problem.name, "no simulation is defined for this problem", "drop the table 'simulation'"
-        )
-    measured: dict[str, float] = function(solution.problem, solution, users, repetitions, rng)
-    return measured

@@ -24,10 +24,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.text import short_text
+from mechdesign.core.values import short_text
 from mechdesign.exact.numbers import double, doubles, frozen, plain_int, rational, text_of
+
+
+class WrittenNumber(float):
+    """The double next to a number in a text that has more digits than a double, with the text.
+
+    It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
+    """
+
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return written_float, (self.text,)
+
+
+def written_float(text: str) -> float:
+    """Return the double of a text; one with the text where the double's own decimal is another number.
+
+    Examples
+    --------
+    >>> type(written_float("0.1")) is float, written_float("1.09861228866810969").text
+    (True, '1.09861228866810969')
+    """
+    number = float(text)
+    if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
+        return number
+    result = WrittenNumber(number)
+    result.text = text.replace("_", "")
+    return result
+
 
 MOST_EXPONENT = 100_000
 """Of a power of ten; a number of more digits before or after the point is refused."""

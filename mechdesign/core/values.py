@@ -1,19 +1,28 @@
-"""Values: small frozen objects with checked fields; types that mechanisms hand back; forecasts and remarks.
+"""Values: small frozen objects with checked fields; what mechanisms hand back; values as text and as JSON.
 
 A dataclass is complete before it can check its fields, so to keep something else than its argument it would
 have to write to what must not be written to. Here a field states its check (:func:`value_field`,
 :func:`dependent_field`), and the class has in ``__attrs_post_init__`` only what concerns several fields.
 Parameters of problems also state their words: see :mod:`mechdesign.core.fields`.
+
+An exact number is written as a quotient where that is short, else in decimals, rounded in the direction that
+is named. No double and no text of all digits is made on the way: a number may have a million digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, dataclass_transform
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+
+from mechdesign.core.errors import SHOWN, html_text, listed
 
 Class = TypeVar("Class", bound=type)
 Value = TypeVar("Value")
@@ -303,3 +312,201 @@ class Remark:
     def as_json(self) -> dict[str, Any]:
         """Return the text and the figures."""
         return {"text": self.text, **self.figures}
+
+
+SHORT = 40
+"""Characters of a quotient that is printed as it is."""
+
+LONGEST = 4000
+"""Digits of an integer that is ever written; Python itself refuses more than 4300."""
+
+LOG_OF_TWO = math.log10(2.0)
+
+DECIMALS = 20
+"""Of the bounds that are printed."""
+
+
+def decimal_context(digits: int, rounding: str | None = None) -> Context:
+    """Return decimal arithmetic with so many significant digits and with exponents of every size."""
+    return Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def is_writable(number: int) -> bool:
+    """Whether an integer has few enough digits to be written."""
+    return number.bit_length() * 0.30103 < LONGEST
+
+
+def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
+    """Return a fraction as a decimal of this many significant digits, rounded as stated.
+
+    Examples
+    --------
+    >>> from decimal import ROUND_FLOOR
+    >>> quotient(Fraction(2, 3), 4, ROUND_FLOOR)
+    Decimal('0.6666')
+    """
+    top, bottom = abs(value.numerator), value.denominator
+    if not top:
+        return Decimal(0)
+    # Two digits more than are asked for, and a last one that says whether anything follows: integers of a
+    # million digits are divided quickly where the quotient is short, and would take long as decimals.
+    shift = digits + 2 - math.floor((top.bit_length() - bottom.bit_length() - 1) * LOG_OF_TWO)
+    whole, rest = divmod(top * 10 ** max(0, shift), bottom * 10 ** max(0, -shift))
+    decimal = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, decimal_context(2 * digits + 50, rounding))
+    return decimal_context(digits, rounding).plus(decimal if value > 0 else decimal.copy_negate())
+
+
+def quotient_text(value: Fraction, longest: int = LONGEST) -> str | None:
+    """Return an exact number as an integer or a quotient of two; None where that is longer than ``longest``.
+
+    Examples
+    --------
+    >>> quotient_text(Fraction(1, 3)), quotient_text(Fraction(10) ** 400, 40)
+    ('1/3', None)
+    """
+    if not (is_writable(value.numerator) and is_writable(value.denominator)):
+        return None
+    whole = value.denominator == 1
+    text = str(value.numerator) if whole else f"{value.numerator}/{value.denominator}"
+    return text if len(text) <= longest else None
+
+
+def rounded_text(value: Fraction, digits: int = 10) -> str:
+    """Return a number to some significant digits, also one that no double holds.
+
+    Examples
+    --------
+    >>> rounded_text(Fraction(1, 3)), rounded_text(Fraction(10) ** 400 / 3, 4), rounded_text(Fraction(0))
+    ('0.3333333333', '3.333e+399', '0')
+    """
+    near = quotient(value, digits + 10, ROUND_HALF_EVEN)
+    if not near or -300 < near.adjusted() < 300:
+        return f"{float(near):.{digits}g}"
+    power = near.adjusted()
+    lead = decimal_context(digits, ROUND_HALF_EVEN).plus(
+        near.scaleb(-power, decimal_context(digits + 10, ROUND_HALF_EVEN))
+    )
+    return f"{lead.normalize():f}e{power:+d}"
+
+
+def short_text(value: Fraction) -> str:
+    """Return an exact number as it is where that is short, else to ten digits.
+
+    Examples
+    --------
+    >>> short_text(Fraction(20, 9)), short_text(Fraction(3) ** 1000)
+    ('20/9', '1.322070819e+477')
+    """
+    return quotient_text(value, SHORT) or rounded_text(value)
+
+
+def abridged(value: Any) -> str:
+    """Return a value in at most one short line, long lists and matrices abridged; for ``repr``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> abridged([0.5, 0.25, 0.25]), abridged("line"), abridged(np.zeros((20, 3)))
+    ('[0.5, 0.25, 0.25]', "'line'", '<20 x 3 array>')
+    >>> abridged(range(1000))
+    '[0, 1, 2, ... 1000 in all]'
+    """
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {abridged(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        return f"<{' x '.join(map(str, value.shape))} array>"
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        return "[" + listed([abridged(item) for item in value[: SHOWN + 1]], len(value)) + "]"
+    if isinstance(value, np.generic):
+        return abridged(value.item())
+    return f"<function {getattr(value, '__name__', '')}>" if callable(value) else repr(value)
+
+
+def html_list(caption: str, lines: Iterable[str]) -> str:
+    """Return a caption and a list of sentences.
+
+    Examples
+    --------
+    >>> html_list("KaryResponse", ["An answer goes in."])
+    '<p><strong>KaryResponse</strong></p><ul><li>An answer goes in.</li></ul>'
+    """
+    items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
+    return f"<p><strong>{html_text(caption)}</strong></p><ul>{items}</ul>"
+
+
+class Explained:
+    """Objects that a notebook shows as their ``repr`` and the sentences that explain them."""
+
+    def explained(self) -> tuple[str, ...]:
+        """Return an explanation of the object, in sentences."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        return html_list(repr(self), self.explained())
+
+
+class TextInNotebooks:
+    """Objects that a notebook shows line by line, as ``print`` does."""
+
+    def _repr_html_(self) -> str:
+        return html_list(type(self).__name__, str(self).splitlines())
+
+
+LARGEST = Fraction(sys.float_info.max)
+
+
+def json_object(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping as a JSON object; see :func:`encode`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> json_object({"value": np.array([0.5, np.nan])})
+    {'value': [0.5, None]}
+    """
+    plain: dict[str, Any] = encode(values)
+    return plain
+
+
+def encode(value: Any) -> Any:
+    """Turn arrays, numpy scalars, fractions and infinities into what ``json.dumps`` accepts.
+
+    Infinity becomes the string ``"inf"`` (``"-inf"``), NaN becomes None; objects with a method
+    ``as_json`` decide for themselves. A fraction that no double holds, or an integer of thousands of digits,
+    becomes a string of ten of its digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encode({"a": float("inf"), "b": np.array([1.0, 2.0]), "c": (1, None)})
+    {'a': 'inf', 'b': [1.0, 2.0], 'c': [1, None]}
+    >>> encode([Fraction(1, 4), Fraction(10) ** 400, 3**10000])
+    [0.25, '1e+400', '1.631350185e+4771']
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if hasattr(value, "as_json"):
+        return encode(value.as_json())
+    if isinstance(value, np.ndarray):
+        return encode(value.tolist())
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, int):
+        return value if is_writable(value) else rounded_text(Fraction(value))
+    if isinstance(value, Fraction):
+        is_double = abs(value) <= LARGEST
+        return float(value) if is_double else rounded_text(value)
+    if isinstance(value, float):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        if math.isinf(number):
+            return "inf" if number > 0 else "-inf"
+        return number
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [encode(item) for item in value]
+    raise TypeError(f"a value of type {type(value).__name__} has no JSON form")

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.tables import ROWS, Coded, Values
-from mechdesign.data.intake import Mask
+from mechdesign.data.intake import ROWS, Coded, Mask, Values
 from mechdesign.data.reading import FileTable, Raw, pyarrow_module, require_short
 
 KINDS = {"double": "float64", "float": "float32", "halffloat": "float16"}

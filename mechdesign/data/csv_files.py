@@ -20,11 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.errors import DataError, unread
-from mechdesign.core.tables import Coded, Values
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, counted, unread
 from mechdesign.data.arrow import numbers_of
-from mechdesign.data.intake import Mask, texts
+from mechdesign.data.intake import Coded, Mask, Values, texts
 from mechdesign.data.outputs import HEAD, require_one_header, require_text
 from mechdesign.data.reading import FileTable, Raw, require_short
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,10 +21,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
+from mechdesign.core.errors import (
+    DataError,
+    MissingPackageError,
+    ParameterError,
+    RowError,
+    counted,
+    suggestion,
+)
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.tables import ROWS, Block, Coded, Values, is_gap
-from mechdesign.core.text import NumberText, counted, encode, html_table, table, to_error
+from mechdesign.core.values import encode
+from mechdesign.data.intake import ROWS, Block, Coded, Values, is_gap
+from mechdesign.show.tables import NumberText, html_table, table, to_error
 
 if TYPE_CHECKING:
     from mechdesign.data.intake import MissingRule
@@ -526,3 +534,38 @@ class AskedTables(CrossTables):
     def figures(self) -> list[Figure]:
         """Return the pictures of all of them."""
         return [figure for each in self.tables for figure in each.figures()]
+
+
+def is_partitioned(thing: Any) -> bool:
+    """Whether a thing is a data frame or a series of Dask.
+
+    Examples
+    --------
+    >>> is_partitioned([1, 2])
+    False
+    """
+    return type(thing).__module__.partition(".")[0].startswith("dask") and hasattr(thing, "to_delayed")
+
+
+def merge_partitions(frame: Any, function: Callable[..., Any], merge: Callable[..., Any], shared: Any) -> Any:
+    """Return the merged results of all partitions of a Dask frame, merged in a tree where they are.
+
+    Parameters
+    ----------
+    frame : Dask data frame or series
+    function, merge : callable
+        ``function(shared, partition)`` and ``merge(shared, *results)``.
+    shared : object
+        What all pieces need.
+    """
+    import dask as module
+
+    from mechdesign.work.cluster import FAN
+
+    dask: Any = module
+    common = dask.delayed(shared, pure=False, traverse=False)
+    level = [dask.delayed(function, pure=False)(common, part) for part in frame.to_delayed()]
+    while len(level) > 1:
+        groups = [level[start : start + FAN] for start in range(0, len(level), FAN)]
+        level = [dask.delayed(merge, pure=False)(common, *group) for group in groups]
+    return level[0].compute()

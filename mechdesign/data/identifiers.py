@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.errors import RowError
-from mechdesign.core.tables import require_no_mask
-from mechdesign.exact.numbers import plain, text_of
+from mechdesign.exact.numbers import plain, require_no_mask, text_of
 
 NAMELESS = frozenset(["", "None", "nan", "NaN", "NaT", "<NA>", "missing"])
 """Texts that identify nobody: what other programs write for a missing value."""

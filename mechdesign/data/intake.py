@@ -1,4 +1,6 @@
-"""What a mechanism takes from a table: its columns, rows without a value, and plain values as columns.
+"""Tables in blocks, and what a mechanism takes from them: its columns, and rows without a value.
+
+No file has to fit into memory; an error says what is not a column.
 
 A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
 Data of other programs have words and numbers that stand for a missing value.
@@ -6,23 +8,188 @@ Data of other programs have words and numbers that stand for a missing value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError, RowError, Wording, option
-from mechdesign.core.tables import Block, Coded, Values
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, option
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.numbers import number_of_text
+from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
 
 if TYPE_CHECKING:
     from mechdesign.export.messages import MessageReader
+
+FEW = 8
+"""Up to this many values, counting the rows of one value at a time is faster than counting all at once."""
+
+ROWS = 1 << 18
+"""Rows of a block: a multiple of the pieces in which mechanisms draw, so that blocks leave no trace."""
+
+
+class Coded:
+    """A column with few distinct values: ``values[codes]``, so that each value is looked at once only.
+
+    Parameters
+    ----------
+    values : (k,) array
+        The distinct values.
+    codes : (n,) int array
+        Which of them each row has.
+
+    Examples
+    --------
+    >>> column = Coded(np.array(["no", "yes"]), np.array([1, 0, 1]))
+    >>> len(column), np.asarray(column).tolist()
+    (3, ['yes', 'no', 'yes'])
+    """
+
+    def __init__(self, values: NDArray[Any], codes: NDArray[Any]) -> None:
+        self.values, self.codes = values, codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Coded:
+        return Coded(self.values, self.codes[rows])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        array: NDArray[Any] = self.values[self.codes]
+        return array if dtype is None else array.astype(dtype)
+
+    def rows_of_each(self) -> NDArray[np.int64]:
+        """Return how many rows have each value.
+
+        Examples
+        --------
+        >>> Coded(np.array(["no", "yes", "never"]), np.array([1, 0, 1])).rows_of_each()
+        array([1, 2, 0])
+        """
+        if len(self.values) > FEW:
+            return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
+        counts = [np.count_nonzero(self.codes == place) for place in range(len(self.values))]
+        return np.array(counts, dtype=np.int64)
+
+
+Values = NDArray[Any] | Coded
+Block = Mapping[str, Values]
+"""Columns by name, all of the same length."""
+
+
+class Source(Protocol):
+    """A table that is read in blocks, any number of times."""
+
+    @property
+    def name(self) -> str:
+        """Name of the source in errors: the path of a file."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all its columns."""
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
+        """Yield the rows of these columns, ``ROWS`` at a time."""
+
+    def row(self, number: int) -> int:
+        """Return the row of the file, counted from 1, of a row of the latest block, counted from 0."""
+
+
+def length(block: Block) -> int:
+    """Return the number of rows of a block."""
+    return len(next(iter(block.values()), ()))
+
+
+def array_of(values: Any, what: str) -> NDArray[Any]:
+    """Return data as a plain array; refuse masked entries, single values and generators.
+
+    Parameters
+    ----------
+    values : array or sequence
+    what : str
+        The name in errors: answers, values, reports.
+
+    Raises
+    ------
+    RowError
+        For the first row with a masked entry: numpy keeps the mask apart from the values, which must not
+        be used there.
+    DataError
+        For a single value, or something that is read only once.
+
+    Examples
+    --------
+    >>> array_of(["no", "yes"], "answers").tolist()
+    ['no', 'yes']
+    >>> array_of("no", "answers")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: answers: expected a list with a value for each user, got 'no'; ...
+    """
+    if type(values) is np.ndarray and values.dtype.kind != "O":
+        return values
+    require_no_mask(values, what)
+    if isinstance(values, (str, bytes, int, float)) or values is None:
+        raise _not_a_list(what, repr(values)[:40], f"give a list: [{repr(values)[:40]}]")
+    if isinstance(values, Iterator):
+        raise _not_a_list(what, f"a {type(values).__name__}", "give a list: list(...)")
+    if isinstance(values, (dict, set, frozenset)):
+        raise _not_a_list(what, f"a {type(values).__name__}", "give a list in the order of the users")
+    array = np.asarray(values)
+    if array.dtype.kind == "U" and array.ndim == 1 and "nan" in array:
+        return _texts_with_gaps(values, array)
+    return array
+
+
+def _texts_with_gaps(values: Any, array: NDArray[Any]) -> NDArray[Any]:
+    """Return texts with None where numpy has written ``nan`` for an entry that is not a text."""
+    gaps = [not isinstance(value, str) and is_gap(value) for value in values]
+    if not any(gaps):
+        return array
+    texts = array.astype(object)
+    texts[gaps] = None
+    return texts
+
+
+def is_gap(value: Any) -> bool:
+    """Return whether an entry of a column stands for no value: None, NaN, NaT, what is masked, pandas' NA.
+
+    Examples
+    --------
+    >>> is_gap(None), is_gap(float("nan")), is_gap(np.datetime64("NaT", "D")), is_gap(0), is_gap("")
+    (True, True, True, False, False)
+    """
+    if value is None:
+        return True
+    if isinstance(value, (str, int)):
+        return False
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and value is pandas.NA:
+        return True
+    if isinstance(value, (float, Decimal, np.generic)) or (pandas is not None and value is pandas.NaT):
+        return bool(value != value)
+    return has_mask(value)
+
+
+def _not_a_list(what: str, value: str, remedy: str) -> DataError:
+    return DataError(what, f"expected a list with a value for each user, got {value}", remedy)
+
+
+def dimensions_of(array: NDArray[Any]) -> str:
+    """Return the shape of an array in words.
+
+    Examples
+    --------
+    >>> dimensions_of(np.zeros((2, 3)))
+    'an array of 2 dimensions'
+    """
+    return f"an array of {counted(array.ndim, 'dimension')}" if array.ndim else "a single value; give a list"
+
 
 MISSING = ("refuse", "drop", "category")
 """What to do with a row without a value: refuse the file, leave the row out, or count it as a category."""

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
-from mechdesign.core.tables import Values
-from mechdesign.data.intake import MESSAGE_FORMAT, Mask, plain_column
+from mechdesign.data.intake import MESSAGE_FORMAT, Mask, Values, plain_column
 from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
+from mechdesign.work.files import parse_json
 
 LINES = 1 << 16
 """Lines that are collected before they become a piece."""

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
-from mechdesign.core.tables import ROWS, Block, Coded, Values, length
-from mechdesign.data.intake import Mask, MissingRule
+from mechdesign.data.intake import ROWS, Block, Coded, Mask, MissingRule, Values, length
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.data.arrow import coded_texts, joined, spread, whole_to_arrow
 from mechdesign.data.csv_files import escaped_formula
-from mechdesign.data.intake import LONGEST
+from mechdesign.data.intake import LONGEST, Block, Coded, Values, length
 from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import pyarrow_module
 from mechdesign.work.files import whole_file

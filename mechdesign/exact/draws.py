@@ -199,52 +199,11 @@ def tails_below(weights: Any, count: int, source: BitSource) -> NDArray[np.bool_
     return result
 
 
-def digits(width: int, count: int, source: BitSource) -> NDArray[Any]:
-    """Return independent uniform numbers of this many binary digits, as short as these allow.
-
-    Parameters
-    ----------
-    width : int
-        From 0 to 62.
-
-    Returns
-    -------
-    (count,) array of uint8, uint16, uint32 or int64
-
-    Examples
-    --------
-    >>> from mechdesign.exact.randomness import bit_source
-    >>> digits(3, 1000, bit_source(1)).dtype, int(digits(3, 100, bit_source(1)).max())
-    (dtype('uint8'), 7)
-    """
-    if count < FEW:
-        return source.integers(count) & ((1 << width) - 1)
-    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
-    kind = np.dtype(np.int64) if size == 8 else np.dtype(f"u{size}")
-    draws: NDArray[Any] = source.words(-(-count * size // 8)).view(kind)[:count] & kind.type((1 << width) - 1)
-    return draws
-
-
 BLOCK = 1 << 16
 """Cells that are looked at at a time where they are few: they stay in the processor's memory."""
 
 CELLS = 1 << 20
 """Cells of a table that are looked at at a time, whatever the numbers of reports and categories."""
-
-
-@cache
-def prime_from(number: int) -> int:
-    """Return the least prime that is not below a number.
-
-    Examples
-    --------
-    >>> prime_from(2), prime_from(64), prime_from(1024)
-    (2, 67, 1031)
-    """
-    candidate = max(2, number)
-    while any(candidate % divisor == 0 for divisor in range(2, int(candidate**0.5) + 1)):
-        candidate += 1
-    return candidate
 
 
 def collision(prime: int, buckets: int) -> Fraction:

@@ -17,13 +17,13 @@ import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.tables import is_masked
+from mechdesign.core.errors import ParameterError, RowError
 
 Number = int | float | Fraction
 Doubles = NDArray[np.float64]
@@ -213,7 +213,7 @@ def wholes(field: str, values: Any, dimensions: int) -> Wholes:
     """
     if is_frozen(values, np.int64) and values.ndim == dimensions:
         return values  # type: ignore[no-any-return]
-    raw = _read(field, values, dimensions)
+    raw = plain_array(field, values, dimensions)
     if raw.dtype.kind not in "iuO":
         raise ParameterError(field, f"expected integers, got an array of {raw.dtype}")
     if raw.dtype.kind != "O":
@@ -255,7 +255,7 @@ def doubles(field: str, values: Any, dimensions: int, rounded: bool = False) -> 
     if is_frozen(values, np.float64) and values.ndim == dimensions:
         result: Doubles = values
     else:
-        raw = _read(field, values, dimensions)
+        raw = plain_array(field, values, dimensions)
         if raw.dtype.kind not in "iufO":
             raise ParameterError(field, f"expected numbers, got an array of {raw.dtype}")
         result = frozen(_converted(field, raw, rounded))
@@ -289,29 +289,7 @@ def _is_wide(raw: NDArray[Any]) -> bool:
     return raw.size > 0 and (int(raw.max()) > EXACT_BELOW or int(raw.min()) < -EXACT_BELOW)
 
 
-def rationals(field: str, values: Any) -> list[Number]:
-    """Return a list of finite plain numbers of exactly the values given.
-
-    Examples
-    --------
-    >>> rationals("payment", [np.int8(1), Decimal("0.1"), 2.5])
-    [1, Fraction(1, 10), 2.5]
-    """
-    entries = _read(field, values, 1).tolist()
-    kinds = set(map(type, entries))
-    if not kinds <= {int} and not (kinds == {float} and all(map(math.isfinite, entries))):
-        entries = [_finite(f"{field}: entry {place}", entry) for place, entry in enumerate(entries)]
-    return entries  # type: ignore[no-any-return]
-
-
-def _finite(field: str, value: Any) -> Number:
-    number = plain_real(field, value)
-    if isinstance(number, float) and math.isinf(number):
-        raise ParameterError(field, "is infinite", "give a finite number")
-    return number
-
-
-def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
+def plain_array(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
     kind = type(values)
     if is_masked(values):
@@ -361,3 +339,159 @@ def number_of_text(text: str) -> float | None:
 def rounding_allowance(value: float, terms: int = 64) -> float:
     """Return tau: what summing some terms of this size in double precision may lose."""
     return terms * max(sys.float_info.epsilon * abs(value), math.ulp(0.0))
+
+
+# Masks of numpy, which are never lost
+
+
+REMEDY = "leave such rows out: values[~mask]"
+UNTOUCHED = "a report is never empty: use what randomize returned"
+
+Mask = NDArray[np.bool_]
+
+
+def require_no_mask(values: Any, what: str) -> None:
+    """Raise RowError for the first row of data with a masked entry, where the data have a mask.
+
+    Examples
+    --------
+    >>> import numpy.ma
+    >>> require_no_mask(numpy.ma.array([3, 1, 2], mask=[False, True, False]), "answers")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.RowError: answers: row 2: is missing; leave such rows out: values[~mask]
+    """
+    mask = mask_of(values)
+    if mask is not None and mask.any():
+        count = int(mask.sum())
+        more = f" ({count} such rows here)" if count > 1 else ""
+        raise RowError(what, int(np.argmax(mask)), f"is missing{more}", gap_remedy(what, REMEDY))
+
+
+def mask_of(values: Any) -> Mask | None:
+    """Return which rows of data have a masked entry; None where nothing can be masked.
+
+    Masked arrays are recognized, sequences of them, and sequences and arrays of objects that hold
+    ``numpy.ma.masked``.
+    """
+    masked = sys.modules.get("numpy.ma")  # where nothing has imported it, there is no masked array
+    if masked is None:
+        return None
+    if isinstance(values, masked.MaskedArray):
+        return _rows_of(masked.getmaskarray(values))
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind != "O":
+            return None
+        values = values.tolist()
+    if not isinstance(values, (list, tuple)):
+        return None
+    nested = (masked.MaskedArray, np.ndarray, list, tuple)
+    if not any(issubclass(kind, nested) for kind in set(map(type, values))):
+        return None
+    return np.array([has_mask(entry) for entry in values], dtype=np.bool_)
+
+
+def is_masked(values: Any) -> bool:
+    """Return whether data are a masked array, whatever its mask, or hold masked entries."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is None or isinstance(values, masked.MaskedArray):
+        return masked is not None
+    return has_mask(values)
+
+
+def has_mask(entry: Any) -> bool:
+    """Return whether a part of data is masked or holds masked entries."""
+    mask = mask_of(entry)
+    return mask is not None and bool(mask.any())
+
+
+def _rows_of(mask: NDArray[Any]) -> Mask:
+    """Return which rows of the mask of an array, of any shape and of records as well, are set."""
+    whole = np.ascontiguousarray(mask)
+    rows = len(whole) if mask.ndim else 1
+    flat: Mask = (
+        whole.reshape(-1).view(np.bool_).reshape(rows, -1) if whole.size else np.zeros((rows, 0), bool)
+    )
+    return np.asarray(flat.any(axis=1))
+
+
+def gap_remedy(what: str, remedy: str) -> str:
+    """Return what to do about a missing entry: of a report, use the one that was made.
+
+    Reports that are left out by their value make estimates wrong.
+
+    Examples
+    --------
+    >>> gap_remedy("answers", "omit it"), gap_remedy("reports", "omit it")
+    ('omit it', 'a report is never empty: use what randomize returned')
+    """
+    return UNTOUCHED if names_reports(what) else remedy
+
+
+def names_reports(what: str) -> bool:
+    """Return whether data with this name in errors are reports."""
+    return what.startswith(("reports", "messages"))
+
+
+# Whole numbers in files of JSON, whose readers in other languages round every number to a double
+
+NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
+LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
+
+
+def file_values(value: Any) -> Any:
+    """Return plain values as they stand in a file.
+
+    A whole number beyond 2**53 is a string of its decimal digits. A string of at least 16 digits is therefore
+    a number; a text that looks like one, such as a label of digits, has ``=`` before it, and so has one that
+    begins with such signs. :func:`plain_values` is the inverse, whatever the content.
+
+    Examples
+    --------
+    >>> file_values({"total": 1 << 62, "size": 3, "labels": ["no", "1234567890123456"]})
+    {'total': '4611686018427387904', 'size': 3, 'labels': ['no', '=1234567890123456']}
+    """
+    if isinstance(value, dict):
+        return {key: file_values(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [file_values(each) for each in value]
+    if isinstance(value, str):
+        return f"={value}" if LIKE_A_NUMBER.fullmatch(value) else value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT_BELOW:
+        return str(int(value))
+    return value
+
+
+def plain_values(value: Any) -> Any:
+    """Return the value that :func:`file_values` was given.
+
+    Examples
+    --------
+    >>> plain_values(file_values({"total": 1 << 62, "labels": ["1234567890123456", "=x"]}))
+    {'total': 4611686018427387904, 'labels': ['1234567890123456', '=x']}
+    """
+    if isinstance(value, dict):
+        return {key: plain_values(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain_values(each) for each in value]
+    if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
+        return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
+    return value
+
+
+# Primes
+
+
+@cache
+def prime_from(number: int) -> int:
+    """Return the least prime that is not below a number.
+
+    Examples
+    --------
+    >>> prime_from(2), prime_from(64), prime_from(1024)
+    (2, 67, 1031)
+    """
+    candidate = max(2, number)
+    while any(candidate % divisor == 0 for divisor in range(2, int(candidate**0.5) + 1)):
+        candidate += 1
+    return candidate

@@ -1,4 +1,6 @@
-"""Random bits: ChaCha20 keyed by the operating system, or numpy for simulations; integer weights.
+"""Random bits, integer weights, and the bounds of e^epsilon that weights are compared with.
+
+Bits are those of ChaCha20 keyed by the operating system, or of numpy for simulations.
 
 The operating system's generator is asked for a key of 256 bits, the key is expanded by ChaCha20 to as many
 bits as one request needs, at most ``LARGEST`` bytes, and is dropped. The next request gets another key.
@@ -17,6 +19,9 @@ Why there is no state to protect
 
 The cipher comes from the package ``cryptography``, which uses OpenSSL's. It takes the same time for all keys,
 on every processor. Small requests go to the system's call itself, which is quicker for them.
+
+Bounds are rational numbers from correctly rounded decimals: the standard library's ``decimal`` rounds ``exp``
+and ``ln`` half-even, so the true value lies strictly between the two decimals next to the result.
 """
 
 from __future__ import annotations
@@ -24,14 +29,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.validation import as_written, float_up as float_up, privacy_epsilon
+from mechdesign.core.values import decimal_context
 from mechdesign.exact.numbers import plain, plain_int, rational, text_of, wholes
 
 SMALL = 512
@@ -299,3 +307,140 @@ def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
     if min(rounded) < 1:
         raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
     return tuple(rounded)
+
+
+DIGITS = 50
+"""Significant digits of every bound."""
+
+TINY = Fraction(1, 10**47)
+"""Above the relative error of every bound and logarithm here."""
+
+LARGEST_EXPONENT = 1000
+"""Larger exponents are replaced by this one, which is still a lower bound; 62-bit weights cannot tell."""
+
+
+def exp_lower(exponent: Fraction | float) -> Fraction:
+    """Return a rational number from 1 up to e^exponent, closer than 48 significant digits; 1 for exponent 0.
+
+    Parameters
+    ----------
+    exponent : Fraction or float
+        Taken exactly: a float stands for the dyadic rational that it is. At least 0; above 1000 the
+        bound is that of 1000.
+
+    Examples
+    --------
+    >>> bound = exp_lower(0.5)
+    >>> bound < Fraction(16487212707001281469, 10**19) and float(bound)
+    1.6487212707001282
+    """
+    return _exp_lower(*_checked(exponent))
+
+
+def exp_written(epsilon: float) -> Fraction:
+    """Return a lower bound of e^epsilon for the least number that the double epsilon may stand for.
+
+    What is built with it keeps the decimal, or the short quotient, that was written, and not only the double
+    next to it: see :func:`mechdesign.core.validation.as_written`.
+
+    Examples
+    --------
+    >>> exp_written(0.1) == exp_lower(Fraction(1, 10)) < exp_lower(0.1)
+    True
+    """
+    return exp_lower(as_written(privacy_epsilon(epsilon)))
+
+
+@lru_cache(maxsize=65536)  # of plain integers: no key can say that it equals another
+def _exp_lower(numerator: int, denominator: int) -> Fraction:
+    if numerator == 0:
+        return Fraction(1)
+    if numerator > LARGEST_EXPONENT * denominator:
+        numerator, denominator = LARGEST_EXPONENT, 1
+    context = decimal_context(DIGITS, ROUND_FLOOR)
+    below = context.divide(Decimal(numerator), Decimal(denominator))
+    return max(Fraction(1), Fraction(context.next_minus(context.exp(below))))
+
+
+def exp_upper(exponent: Fraction | float) -> Fraction:
+    """Return a rational number above e^exponent, closer than 48 significant digits; 1 for exponent 0.
+
+    Examples
+    --------
+    >>> exp_lower(1.0) < exp_upper(1.0)
+    True
+    """
+    return _exp_upper(*_checked(exponent))
+
+
+@lru_cache(maxsize=65536)
+def _exp_upper(numerator: int, denominator: int) -> Fraction:
+    if numerator > LARGEST_EXPONENT * denominator:
+        raise ParameterError(
+            "epsilon", f"is beyond {LARGEST_EXPONENT}, no upper bound is computed", "give a smaller one"
+        )
+    if numerator == 0:
+        return Fraction(1)
+    context = decimal_context(DIGITS, ROUND_CEILING)
+    above = context.divide(Decimal(numerator), Decimal(denominator))
+    return Fraction(context.next_plus(context.exp(above)))
+
+
+def log_ratio(numerator: int, denominator: int) -> Decimal:
+    """Return an upper bound of ln(numerator / denominator) to 48 digits; infinite for denominator 0.
+
+    Examples
+    --------
+    >>> print(round(log_ratio(2, 1), 20))
+    0.69314718055994530942
+    """
+    top, bottom = plain_int("numerator", numerator), plain_int("denominator", denominator)
+    if bottom == 0:
+        return Decimal("inf") if top > 0 else Decimal(0)
+    if top == bottom:
+        return Decimal(0)
+    context = decimal_context(DIGITS, ROUND_CEILING)
+    ratio = context.divide(Decimal(top), Decimal(bottom))
+    return context.next_plus(context.ln(ratio))
+
+
+def true_bound(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fraction | None:
+    """Return a bound of a true epsilon that agrees with the verdict on the ratio; None for an infinite one.
+
+    The logarithm is rounded up and the bound of e^epsilon down, by less than one part in 10^47: where a ratio
+    is as near as that to e^epsilon, the logarithm could contradict what the ratio proves.
+
+    Parameters
+    ----------
+    true : Decimal
+        The logarithm of the ratio, rounded up.
+    epsilon : Fraction or float
+        The promise.
+    proven : bool
+        Whether the ratio is within the lower bound of e^epsilon.
+
+    Examples
+    --------
+    >>> true_bound(Decimal("1.1"), 1.0, True), true_bound(Decimal("0.9"), 1.0, True)
+    (Fraction(1, 1), Fraction(9, 10))
+    """
+    if true.is_infinite():
+        return None
+    bound, promise = Fraction(true), Fraction(epsilon)
+    if proven:
+        return min(bound, promise)
+    return bound if bound > promise else promise * (1 + TINY) + TINY
+
+
+def float_down(value: Fraction) -> float:
+    """Return the largest double that is not above the value, which must be within their range."""
+    result = float(value)
+    return result if Fraction(result) <= value else math.nextafter(result, -math.inf)
+
+
+def _checked(exponent: Fraction | float) -> tuple[int, int]:
+    """Return numerator and denominator of a finite exponent >= 0."""
+    exact = rational("epsilon", exponent)
+    if exact < 0:
+        raise ParameterError("epsilon", f"{text_of(exponent)} is negative", "give a number >= 0")
+    return exact.numerator, exact.denominator

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.kernel import DIGITS, Recipe, Steps
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.randomness import BITS, TOTAL
 
 MOST_BOUNDS = 4096

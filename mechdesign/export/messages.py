@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.collect.about import other_owner
 from mechdesign.collect.collecting import Settings
 from mechdesign.collect.server import new_server
-from mechdesign.core.errors import DataError, MechDesignError, MethodError
-from mechdesign.core.tables import ROWS, Block
-from mechdesign.core.text import counted
-from mechdesign.data.intake import MESSAGE_FORMAT, plain_column
+from mechdesign.core.errors import DataError, MechDesignError, MethodError, counted
+from mechdesign.data.intake import MESSAGE_FORMAT, ROWS, Block, plain_column
 from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:

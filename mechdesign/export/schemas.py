@@ -6,9 +6,9 @@ from typing import Any
 
 from mechdesign.collect.about import IDENTITY
 from mechdesign.collect.base import FORMAT, VERSION
-from mechdesign.core.documents import EXACT
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.data.intake import MISSING
+from mechdesign.exact.numbers import EXACT_BELOW
 from mechdesign.exact.randomness import TOTAL
 
 Schema = dict[str, Any]
@@ -16,11 +16,11 @@ Schema = dict[str, Any]
 WHOLE: Schema = {
     "description": "an integer; beyond 2^53 a string of its digits",
     "oneOf": [
-        {"type": "integer", "minimum": -EXACT, "maximum": EXACT},
+        {"type": "integer", "minimum": -EXACT_BELOW, "maximum": EXACT_BELOW},
         {"type": "string", "pattern": "^-?[0-9]{16,}$"},
     ],
 }
-COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": EXACT}
+COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": EXACT_BELOW}
 NUMBER: Schema = {"type": "number"}
 PART: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 POSITIVE: Schema = {"type": "number", "minimum": 0}

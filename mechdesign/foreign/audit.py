@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
-from mechdesign.core.text import (
+from mechdesign.core.validation import epsilon_number
+from mechdesign.core.values import (
     DECIMALS,
     LONGEST,
     SHORT,
@@ -35,9 +36,8 @@ from mechdesign.core.text import (
     quotient_text,
     rounded_text,
 )
-from mechdesign.core.validation import epsilon_number
-from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import float_up
 
 Interval = tuple[Fraction, Fraction]
 

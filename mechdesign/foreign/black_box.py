@@ -32,11 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.text import TextInNotebooks, counted, decimal_context
+from mechdesign.core.errors import DataError, ParameterError, counted
 from mechdesign.core.validation import double_epsilon, in_range, privacy_delta
-from mechdesign.exact.exponential import DIGITS as LOG_DIGITS, float_down
+from mechdesign.core.values import TextInNotebooks, decimal_context
 from mechdesign.exact.numbers import rational, text_of, wholes
+from mechdesign.exact.randomness import DIGITS as LOG_DIGITS, float_down
 
 Outcomes = NDArray[np.int64]
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted, rounded_text, short_text
+from mechdesign.core.errors import DataError, counted
+from mechdesign.core.values import rounded_text, short_text
 from mechdesign.exact.numbers import EXACT_BELOW, doubles, rational
 from mechdesign.foreign.audit import Defect, ForeignAudit, exact_sums, power, report_count
 

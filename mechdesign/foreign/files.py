@@ -4,10 +4,9 @@ Texts are read as the decimals or quotients that they state, binary files as the
 nothing is rounded on the way to the audit. What was read is shown with the result: the size, the names, the
 first row and the last.
 
-The channel in a table of texts: which cells are names and which are numbers, or why that is not clear.
-
-A table is never guessed. Names are cells whose first letter or digit is a letter; every other cell is a
-number or an error. Numbers that may be names (``0,1,2`` above or to the left of probabilities) are refused.
+Which cells of a table are names and which are numbers is never guessed. Names are cells whose first letter or
+digit is a letter; every other cell is a number or an error. Numbers that may be names (``0,1,2`` above or to
+the left of probabilities) are refused.
 """
 
 from __future__ import annotations
@@ -26,15 +25,21 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import DataError, MechDesignError, named_option, option, suggestion
-from mechdesign.core.text import counted, listed
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    counted,
+    listed,
+    named_option,
+    option,
+    suggestion,
+)
 from mechdesign.core.validation import MISSING, PLAIN_REMEDY, epsilon_number, numeral
 from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel
 from mechdesign.foreign.rappor import Rappor
-from mechdesign.work.files import read_text
+from mechdesign.work.files import parse_toml, read_text
 
 Line = Sequence[str]
 Rows = list[list[Fraction]]

@@ -24,8 +24,7 @@ from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from mechdesign.core.errors import DataError, named_option
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, counted, named_option
 
 OFTEN = 0.05
 """Seconds between two looks at a program that runs."""

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted, rounded_text
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.errors import ParameterError, counted
+from mechdesign.core.values import frozen_value, rounded_text, value_field
 from mechdesign.exact.numbers import plain_int, rational
 from mechdesign.foreign.audit import (
     MOST_BITS,

@@ -39,7 +39,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import delta_number, in_range, integer
 from mechdesign.core.values import changed, frozen_value, value_field
-from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
+from mechdesign.exact.randomness import exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.promise import profile
 
 Doubles = NDArray[np.float64]

@@ -24,7 +24,6 @@ from typing import Any
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
@@ -39,7 +38,7 @@ from mechdesign.core.values import changed
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.ledger.account import PROMISES, Collected, Total, total
 from mechdesign.ledger.renyi_filter import FILTER, account_of, decided
-from mechdesign.work.files import one_at_a_time, read_text, whole_file
+from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 FORMAT = "mechdesign-ledger"
 VERSION = 2

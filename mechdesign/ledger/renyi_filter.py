@@ -31,7 +31,7 @@ import numpy as np
 from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
-from mechdesign.exact.exponential import float_down, float_up
+from mechdesign.exact.randomness import float_down, float_up
 from mechdesign.families.shuffle.promise import profile
 from mechdesign.ledger.account import LARGEST, PROMISES, Collected, guarantee_of, losses_to, promised_pair
 

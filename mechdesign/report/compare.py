@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, suggestion
+from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, listed, suggestion
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, reason_against, solve
-from mechdesign.core.text import encode, html_table, listed, table
+from mechdesign.core.values import encode
 from mechdesign.data.frames import Columns, Tidy
 from mechdesign.exact.numbers import rounding_allowance
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures
+from mechdesign.show.tables import html_table, table
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
 """Columns of a comparison.

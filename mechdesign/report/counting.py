@@ -27,13 +27,12 @@ from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
 from mechdesign.collect.server import SavedCounts, new_server
-from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import DataError, MechDesignError, option, unread
-from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.data_set import open_table
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import Block, Coded, MissingRule, Source
 from mechdesign.data.reading import Copies, CountedFile
-from mechdesign.work.files import read_text, whole_file
+from mechdesign.exact.numbers import file_values, plain_values
+from mechdesign.work.files import parse_json, read_text, whole_file
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""

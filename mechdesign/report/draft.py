@@ -23,26 +23,24 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.collecting import require_commas, require_data
-from mechdesign.core.documents import date_in, parse_toml
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
     MissingPackageError,
     UnknownNameError,
+    counted,
     option,
     printable,
     suggestion,
     unread,
 )
-from mechdesign.core.tables import Coded, Values
-from mechdesign.core.text import counted
 from mechdesign.data.data_set import open_table
-from mechdesign.data.intake import MISSING_CATEGORY, MissingRule
+from mechdesign.data.intake import MISSING_CATEGORY, Coded, MissingRule, Values
 from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import FileTable, pyarrow_module
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.questions import NO_ANSWER, Question
-from mechdesign.work.files import read_text
+from mechdesign.work.files import date_in, parse_toml, read_text
 
 MOST_LABELS = 64
 """A column with more different texts is left out: names, addresses, numbers of people."""

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from mechdesign.catalog.figures import model_figures
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.catalog.sweeping import Sweep
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted
 from mechdesign.exact.numbers import text_of
 from mechdesign.show.draw import draw_on, numbered, picture, require_picture_suffix, save
 from mechdesign.show.figure import Figure, design_figures

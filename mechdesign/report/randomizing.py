@@ -29,9 +29,8 @@ from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.core.tables import Block
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import Block, MissingRule
 from mechdesign.data.outputs import DATA, require_output
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages

@@ -20,9 +20,9 @@ import numpy as np
 
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Domain
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted, html_table, json_object, listed, table
+from mechdesign.core.errors import ParameterError, counted, listed
 from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.values import json_object
 from mechdesign.families.mean import (
     AttributeSampling,
     DiscretePiecewise,
@@ -39,6 +39,7 @@ from mechdesign.families.mean.optimal_channel import best_mechanism, best_varian
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.families.shuffle.promise import Promise, largest_local
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
+from mechdesign.show.tables import html_table, table
 from mechdesign.solvers.roots import sign_change
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000

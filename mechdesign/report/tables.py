@@ -24,15 +24,16 @@ from numpy.typing import NDArray
 
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
+from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, counted, printable
 from mechdesign.core.fields import Generators, Parameter, fields_of, schema_of, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
-from mechdesign.core.tables import Block
-from mechdesign.core.text import counted, encode, table
+from mechdesign.core.values import encode
 from mechdesign.data.frames import Columns, one_cell, stacked
+from mechdesign.data.intake import Block
 from mechdesign.data.writing import write_blocks
+from mechdesign.show.tables import table
 from mechdesign.work.files import whole_file
 
 

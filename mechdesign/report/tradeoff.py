@@ -10,11 +10,10 @@ from typing import Any
 
 from mechdesign.collect import CollectingMechanism
 from mechdesign.collect.intervals import normal_quantile
-from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.errors import CertificateError, MethodError, ParameterError, counted
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.show.figure import Figure, Line, Panel

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.values import dependent_field, frozen_value, value_field
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.exact.randomness import exp_lower, exp_upper
 from mechdesign.solvers.cone_program import Array, ConeProgram, Vector, sense_of, within_box
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO, TypeVar
 
-from mechdesign.core.text import listed
+from mechdesign.core.errors import listed
 
 Item = TypeVar("Item")
 

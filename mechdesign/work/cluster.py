@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
-from mechdesign.core.tables import FAN
 from mechdesign.work.parallel import Silent, Watcher, interrupts_held, worker_count
 
 LOCAL = "local"
@@ -24,6 +23,8 @@ ANSWER = 3.0
 """Seconds in which a scheduler has to answer."""
 WORKERS = 30.0
 """Seconds in which a cluster has to have a worker."""
+FAN = 8
+"""Results that are merged at a time."""
 
 
 @contextmanager

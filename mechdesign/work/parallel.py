@@ -22,8 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mechdesign.core.errors import MethodError, ParameterError, named_option
-from mechdesign.core.text import listed
+from mechdesign.core.errors import MethodError, ParameterError, listed, named_option
 from mechdesign.work.cache import Cache
 
 PR_SET_PDEATHSIG = 1

@@ -11,7 +11,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep, sweep_points
-from mechdesign.catalog.model import quantity_of
+from mechdesign.catalog.load import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.values import changed

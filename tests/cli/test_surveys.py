@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.core.documents import plain_values
+from mechdesign.exact.numbers import plain_values
 from tests.support.mechanism_files import opened
 from tests.support.tables import refused, said
 

@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import load_mechanism
-from mechdesign.core.tables import ROWS
+from mechdesign.data.intake import ROWS
 from mechdesign.export.messages import MemoryTable
 from mechdesign.families.mean import AttributeSampling, Duchi
 from tests.support.tables import AGE, SURVEY, build, refused, said

@@ -17,12 +17,12 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import SweepRow, load_model, models, sweep_points
 from mechdesign.catalog.curves import CurvePoints
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.fields import parameters_of, problem_from, replace_parameters
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import simulate
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
 from mechdesign.papers.claims import ModelCheck
 from mechdesign.papers.shown.checks import overview
 from mechdesign.work.cache import Cache

@@ -12,8 +12,7 @@ import pytest
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.collecting import operation_of
 from mechdesign.collect.finite import PrivacyTarget
-from mechdesign.collect.reader import missing_rule, rule_for
-from mechdesign.collect.server import new_server
+from mechdesign.collect.server import missing_rule, new_server, rule_for
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.json_lines import JsonTable
 from mechdesign.export import Receiver

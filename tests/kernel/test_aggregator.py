@@ -10,8 +10,8 @@ import pytest
 import mechdesign as md
 from mechdesign.collect import Aggregator
 from mechdesign.core.errors import DataError
-from mechdesign.core.tables import Coded
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
+from mechdesign.data.intake import Coded
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles import LocalHashing
 from mechdesign.families.mean import Duchi, Harmony

@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 from mechdesign.audit import audit_channel
 from mechdesign.audit.channel import channel_holds
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower, exp_upper
 from tests.support.channels import integer_channels
 from tests.support.exact import brute_entry_wise, brute_set_wise, largest_ratio
 

@@ -12,8 +12,7 @@ import pytest
 
 from mechdesign.audit.channel import audit_channel
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
 
 EIGHTH = TOTAL // 8

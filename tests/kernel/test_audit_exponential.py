@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_lower, exp_upper, float_down, float_up, log_ratio
+from mechdesign.exact.randomness import exp_lower, exp_upper, float_down, float_up, log_ratio
 
 
 def taylor(exponent: Fraction, terms: int = 60) -> tuple[Fraction, Fraction]:

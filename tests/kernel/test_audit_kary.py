@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 from mechdesign.audit import audit_channel
 from mechdesign.audit.channel import KaryWeights, representative
 from mechdesign.core.errors import CertificateError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from tests.support.channels import dense_weights
 
 

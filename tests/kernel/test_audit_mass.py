@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import exp_lower
 from mechdesign.families.shuffle.divergence import (
     hockey_stick,
     mixture,

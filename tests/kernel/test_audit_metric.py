@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.audit import audit_channel
-from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower, exp_upper
 from tests.support.channels import integer_channels
 
 

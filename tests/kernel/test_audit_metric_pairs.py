@@ -15,8 +15,7 @@ from mechdesign.audit.metric import Triples, _distinct, needed_pairs, ranked, ra
 from mechdesign.collect import PrivacyTarget, make_private
 from mechdesign.collect.finite import to_integers
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 
 KINDS = ("line", "uneven line", "tenths", "plane", "any", "extreme", "equal")
 

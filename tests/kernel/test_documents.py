@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from mechdesign.catalog import models
 from mechdesign.catalog.shipped import models_folder
-from mechdesign.core.documents import MOST_DEPTH, MOST_ITEMS, parse_json, parse_toml
+from mechdesign.work.files import MOST_DEPTH, MOST_ITEMS, parse_json, parse_toml
 
 DEEP = {
     "dots": "a." * 200 + "a = 1",

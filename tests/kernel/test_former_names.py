@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import mechdesign as md
-from mechdesign.core.extensions import FORMER, FormerAttribute
+from mechdesign.core.extensions import FormerAttribute, former_modules
 from mechdesign.families.survey import Question, RememberedReports, Survey
 
 PROGRAM = """
@@ -36,9 +36,21 @@ def test_names_of_before_are_those_of_today_and_warn():
     )
 
 
-@pytest.mark.parametrize("present", sorted(set(FORMER.values())))
+PRESENT = {name for present in former_modules().values() for name in present.split()}
+
+
+@pytest.mark.parametrize("present", sorted(PRESENT))
 def test_every_present_name_of_the_table_is_there(present):
     assert importlib.import_module(f"mechdesign.{present}")
+
+
+def test_a_module_that_was_taken_apart_has_the_names_of_its_parts():
+    names = "mechdesign.core.errors and mechdesign.core.values and mechdesign.show.tables"
+    with pytest.warns(DeprecationWarning, match=f"mechdesign.core.text is called {names} now"):
+        former = importlib.import_module("mechdesign.core.text")
+    homes = {"encode": "core.values", "counted": "core.errors", "table": "show.tables"}
+    for name, home in homes.items():
+        assert getattr(former, name) is getattr(importlib.import_module(f"mechdesign.{home}"), name)
 
 
 @pytest.mark.filterwarnings("ignore:mechdesign.mechanisms is called:DeprecationWarning")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechdesign.exact.draws import FEW, digits
+from mechdesign.exact.draws import FEW
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
-from mechdesign.families.marginals.oracles.blocks import below_weight
+from mechdesign.families.marginals.oracles.blocks import below_weight, digits
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 

@@ -9,7 +9,7 @@ import pytest
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
-from mechdesign.exact.bits import compiled, loops, settle_bits
+from mechdesign.exact.bits import compiled, fitting, settle_bits, shortened
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
@@ -19,8 +19,10 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.oracles.blocks import dense_subsets, share_of
-from mechdesign.families.marginals.sets.shapes import packed_subsets
+from mechdesign.families.marginals.oracles.support import corrected, of_parity, own_bits
+from mechdesign.families.marginals.sets.shapes import floyd_members, packed_subsets
 from mechdesign.families.mean import CensoringInterval, Duchi
+from mechdesign.families.mean.bits import below_heads
 from tests.support.heads import decided
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
@@ -107,10 +109,13 @@ def compared(weights, source):
     return decided(weights, source)[0]
 
 
+LOOPS = (settle_bits, shortened, own_bits, corrected, floyd_members, of_parity, fitting, below_heads)
+
+
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_every_loop_compiles(monkeypatch):
     monkeypatch.setenv("MECHDESIGN_KERNELS", "on")
-    for loop in loops():
+    for loop in LOOPS:
         assert compiled(loop, 0) is not loop
 
 

@@ -13,8 +13,8 @@ import pytest
 from mechdesign.collect import KaryResponse
 from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import DataError, ParameterError, RowError
-from mechdesign.core.tables import array_of, mask_of
-from mechdesign.exact.numbers import doubles, wholes
+from mechdesign.data.intake import array_of
+from mechdesign.exact.numbers import doubles, mask_of, wholes
 from mechdesign.families.survey import Question, Survey
 from tests.contract.test_every_mechanism import COUNTED, PROTOCOLS, client_of, made, server_of, values_for
 

@@ -27,10 +27,10 @@ from mechdesign.exact.numbers import (
     plain,
     plain_int,
     rational,
-    rationals,
     text_of,
     wholes,
 )
+from mechdesign.families.contract.incentives import rationals
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingFloat,

@@ -12,7 +12,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.fields import fields_of, parameters_of, problem_from, replace_parameters
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
 from mechdesign.families import problem_class, problem_classes
 from mechdesign.families.response import RandomizedResponse
 from mechdesign.report.tables import json_schema

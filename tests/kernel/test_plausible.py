@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, PrivacyTarget
-from mechdesign.collect.frequency_limits import implausible
+from mechdesign.collect.scores import implausible
 from mechdesign.families.mean import AttributeSampling, Duchi, Laplace
 from tests.support.statistics import surveys
 

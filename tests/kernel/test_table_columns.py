@@ -10,7 +10,7 @@ from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Settings, collect, marked, side_by_side
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.tables import ROWS
+from mechdesign.data.intake import ROWS
 from mechdesign.export.messages import MemoryTable
 from mechdesign.families.marginals.oracles.support import asked_attributes
 

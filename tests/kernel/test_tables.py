@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechdesign.core.tables import FEW, Coded
+from mechdesign.data.intake import FEW, Coded
 
 
 @pytest.mark.parametrize("size", [1, FEW, FEW + 1, 300])

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from mechdesign.core.text import edge_texts, outside_text, range_text, table, terminal_width
+from mechdesign.show.tables import edge_texts, outside_text, range_text, table, terminal_width
 from mechdesign.work.bars import ProgressBar, progress
 
 ERASED = "\x1b[2K"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.collect import KaryResponse, load_mechanism
-from mechdesign.core.documents import EXACT, file_values, plain_values
 from mechdesign.core.errors import ModelFileError
+from mechdesign.exact.numbers import EXACT_BELOW, file_values, plain_values
 from tests.support.clients import CLIENTS
 from tests.support.mechanism_files import opened
 
@@ -33,7 +33,7 @@ def numbers(value):
 def test_what_is_written_is_read_and_no_number_is_beyond_a_double(value):
     text = json.loads(json.dumps(file_values(value)))
     assert plain_values(text) == value
-    assert all(abs(number) <= EXACT for number in numbers(text))
+    assert all(abs(number) <= EXACT_BELOW for number in numbers(text))
 
 
 @pytest.mark.parametrize("name", sorted(CLIENTS))
@@ -42,7 +42,7 @@ def test_files_of_earlier_versions_load(tmp_path, name):
     mechanism.save(path)
     document = json.loads(path.read_text())
     assert document["version"] == 3
-    assert all(abs(number) <= EXACT for number in numbers(document))
+    assert all(abs(number) <= EXACT_BELOW for number in numbers(document))
     oldest = {**opened(path), "version": 1, "certificates": plain_values(document["certificates"])}
     for older in ({**document, "version": 2}, oldest):
         path.write_text(json.dumps(older))

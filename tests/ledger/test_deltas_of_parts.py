@@ -222,7 +222,7 @@ def test_reports_about_several_attributes_add_as_decimals():
 def test_the_least_delta_for_the_decimal_is_that_of_the_channel():
     """At the double it is smaller: the pair that is counted has to be true of the decimal."""
     from mechdesign.audit.channel import set_wise_delta
-    from mechdesign.exact.exponential import exp_lower
+    from mechdesign.exact.randomness import exp_lower
 
     made = response(0.1, 1e-7)
     found, double = made.audit().proof.as_written, made.audit().proof.proven

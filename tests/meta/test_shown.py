@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.catalog import models
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.core.text import counted
+from mechdesign.core.errors import counted
 from mechdesign.families import exported_names
 from mechdesign.families.auction import OnlineAuction
 from mechdesign.families.joint import JointResponse

@@ -11,10 +11,9 @@ import pyarrow.parquet
 import pytest
 
 from mechdesign.core.errors import DataError, MissingPackageError
-from mechdesign.core.tables import ROWS, Coded
 from mechdesign.data import csv_files
 from mechdesign.data.data_set import open_table
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import ROWS, Coded, MissingRule
 from mechdesign.data.writing import MANY, RUNS, write_blocks
 from mechdesign.work.bars import ProgressBar
 from tests.support.whole_tables import read_column, write_columns

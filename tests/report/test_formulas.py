@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.tables import Coded
 from mechdesign.data import csv_files
 from mechdesign.data.csv_files import escaped_formula, unescaped_formula
 from mechdesign.data.data_set import open_table
+from mechdesign.data.intake import Coded
 from tests.support.whole_tables import read_column, write_columns
 
 LETTERS = "=+-@＝＋－＠\t\r\n ' \" ; , | 1 a \u00a0 \u200b \ufeff \u201c . e".replace(" ", "") + " "

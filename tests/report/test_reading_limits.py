@@ -17,11 +17,11 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
-from mechdesign.core.documents import parse_json
 from mechdesign.data import data_set, outputs as formats
 from mechdesign.data.data_set import open_table
 from mechdesign.data.json_lines import json_problem
 from mechdesign.data.outputs import FORMATS
+from mechdesign.work.files import parse_json
 from tests.meta.test_shown import MECHANISMS
 
 HEAD = data_set.HEAD

@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from mechdesign.catalog import load_model
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of

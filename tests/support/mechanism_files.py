@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.documents import plain_values
+from mechdesign.exact.numbers import plain_values
 
 
 def opened(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, permutations, product
 from math import comb, lcm
 from operator import mul
 
-from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import exp_lower
 from mechdesign.families import shuffle
 
 PROTOCOLS = {

@@ -15,8 +15,7 @@ import numpy as np
 from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_type
 from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, MethodError, ParameterError, suggestion
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, MethodError, ParameterError, counted, suggestion
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.core.values import Forecast
 from mechdesign.exact.numbers import rational, text_of
@@ -127,6 +126,7 @@ class OnlineAuction(Mechanism):
     """
 
     type: ClassVar[str] = "online-auction"
+    exact_alternative = "it pays for tasks, and no device randomizes: there is nothing to build"
 
     def __init__(
         self,

@@ -28,11 +28,10 @@ from hashlib import sha256
 from typing import Any
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.auction.slot_rules import MOST_MONEY, MOST_UNITS, UNIT
-from mechdesign.work.files import read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, whole_file
 
 
 @dataclass(frozen=True)

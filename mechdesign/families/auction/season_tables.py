@@ -40,9 +40,9 @@ from mechdesign.core.errors import (
     option,
     suggestion,
 )
-from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import in_range, integer
 from mechdesign.data.identifiers import identifier_or
+from mechdesign.data.intake import Block, Source
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.season import Bid, Member, Season
 from mechdesign.show.figure import Figure, Line, Panel

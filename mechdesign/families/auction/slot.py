@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.errors import CertificateError, MethodError, ParameterError, counted
 from mechdesign.core.fields import Generators, Kept, amount, checked, choice, frozen_problem, real, related
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.core.values import Matrix, Remark, Vector, changed
-from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational, text_of
+from mechdesign.exact.randomness import float_down
 from mechdesign.families.auction import OnlineAuction, greedy, vcg
 from mechdesign.families.auction.greedy import fitted_bound
 from mechdesign.families.auction.rules import (

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.exact.numbers import doubles, rational, text_of, wholes
 

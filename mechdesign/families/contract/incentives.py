@@ -41,15 +41,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.validation import one_of
-from mechdesign.exact.numbers import Number, plain, rational, rationals, text_of
+from mechdesign.exact.numbers import Number, plain, plain_array, plain_real, rational, text_of
 
 SINGLE = "there is a single type, so nothing is compared"
 """Why a certificate about pairs of types does not hold."""
 
 Numbers = Sequence[int | float | Fraction | Decimal] | NDArray[np.float64]
+
+
+def rationals(field: str, values: Any) -> list[Number]:
+    """Return a list of finite plain numbers of exactly the values given.
+
+    Examples
+    --------
+    >>> rationals("payment", [np.int8(1), Decimal("0.1"), 2.5])
+    [1, Fraction(1, 10), 2.5]
+    """
+    entries = plain_array(field, values, 1).tolist()
+    kinds = set(map(type, entries))
+    if not kinds <= {int} and not (kinds == {float} and all(map(math.isfinite, entries))):
+        entries = [_finite(f"{field}: entry {place}", entry) for place, entry in enumerate(entries)]
+    return entries  # type: ignore[no-any-return]
+
+
+def _finite(field: str, value: Any) -> Number:
+    number = plain_real(field, value)
+    if isinstance(number, float) and math.isinf(number):
+        raise ParameterError(field, "is infinite", "give a finite number")
+    return number
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,14 @@ from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.core.certificate import WITHIN, Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.fields import fields_of
 from mechdesign.core.problem import Problem, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.tables import array_of
-from mechdesign.core.text import counted, encode
 from mechdesign.core.validation import finite_array, in_range, integer, one_of, user_count
-from mechdesign.core.values import Forecast, frozen_value, value_field
-from mechdesign.exact.exponential import float_down
-from mechdesign.exact.randomness import Rng
+from mechdesign.core.values import Forecast, encode, frozen_value, value_field
+from mechdesign.data.intake import array_of
+from mechdesign.exact.randomness import Rng, float_down
 from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
@@ -124,6 +122,7 @@ class ContractMenu(Mechanism):
     """
 
     type: ClassVar[str] = "contract-menu"
+    exact_alternative = "it collects no reports: build 'duchi' with the epsilon of the item that was chosen"
 
     def __init__(self, epsilon: Any, payment: Any, terms: Terms) -> None:
         self.terms = terms

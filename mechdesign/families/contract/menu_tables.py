@@ -40,8 +40,8 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, named_option
-from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import number
+from mechdesign.data.intake import Block, Source
 from mechdesign.show.figure import Figure, Intervals, Line, Mark, Panel, Points
 
 if TYPE_CHECKING:

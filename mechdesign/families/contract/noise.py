@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.core.errors import MethodError, ParameterError, suggestion
-from mechdesign.core.text import counted
+from mechdesign.core.errors import MethodError, ParameterError, counted, suggestion
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.numbers import plain, text_of
 from mechdesign.exact.randomness import TOTAL, Rng, bit_source, numpy_generator

@@ -18,9 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.fields import call_named
-from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer, one_of
 from mechdesign.exact.numbers import plain, text_of
 from mechdesign.families.contract.noise import noise_of

@@ -25,19 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import counted
 from mechdesign.core.fields import amount, checked, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS
-from mechdesign.families.contract.allocation import (
-    ROUNDING,
-    UNIT,
-    Costs,
-    best_within_budget,
-    least_error,
-)
+from mechdesign.families.contract.allocation import ROUNDING, UNIT, Costs, best_within_budget, least_error
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, MenuProblem
 from mechdesign.families.contract.noise import LAPLACE

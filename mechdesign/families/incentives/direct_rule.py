@@ -25,10 +25,9 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, RowError, suggestion
-from mechdesign.core.tables import Block, Coded, Source, Values
-from mechdesign.core.text import listed
+from mechdesign.core.errors import CertificateError, DataError, RowError, listed, suggestion
 from mechdesign.core.validation import integer
+from mechdesign.data.intake import Block, Coded, Source, Values
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.exact.randomness import TOTAL, Rng
@@ -100,6 +99,7 @@ class DirectRule(Mechanism):
     """
 
     type: ClassVar[str] = "direct-mechanism"
+    exact_alternative = "it decides for all agents at once: there is nothing to build"
     fields: ClassVar[tuple[str, ...]] = ("environment", "demands", "out_of", "weights", "payments")
 
     def __init__(self, environment: Any, demands: Any, out_of: Any, weights: Any, payments: Any) -> None:
@@ -386,6 +386,7 @@ class ScreeningMenu(Mechanism):
     """
 
     type: ClassVar[str] = "screening-menu"
+    exact_alternative = "it sells quantities, and no device randomizes: there is nothing to build"
     fields: ClassVar[tuple[str, ...]] = ("types", "prior", "quantities", "out_of", "weights", "payments")
 
     def __init__(

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted, listed
+from mechdesign.core.errors import ParameterError, counted, listed
 from mechdesign.core.validation import exact_number
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.numbers import text_of

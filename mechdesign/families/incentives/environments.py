@@ -16,9 +16,8 @@ from typing import Any
 
 from mechdesign.core.errors import ModelFileError, ParameterError, UnknownNameError, suggestion, unread
 from mechdesign.core.fields import call_named
-from mechdesign.core.text import encode
 from mechdesign.core.validation import integer
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, encode
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.incentives.environment import (
     Environment,

@@ -14,20 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
-from mechdesign.core.text import counted, short_text
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, short_text
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
 from mechdesign.families.incentives.environment import Environment
-from mechdesign.families.incentives.program import (
-    DirectProgram,
-    Lie,
-    adjacent_lies,
-    all_lies,
-    linear_types,
-)
+from mechdesign.families.incentives.program import DirectProgram, Lie, adjacent_lies, all_lies, linear_types
 from mechdesign.solvers.exact_linear import ExactOptimum, IntegerProgram, solve_exactly
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 from mechdesign.solvers.linear_systems import CommonFractions

@@ -19,14 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
-from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, MethodError, ModelFileError, unread
+from mechdesign.core.errors import DataError, MethodError, ModelFileError, counted, unread
 from mechdesign.core.extensions import FormerAttribute, former_arguments
-from mechdesign.core.text import counted
 from mechdesign.exact.bits import Packed, as_texts
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import Rng
-from mechdesign.work.files import one_at_a_time, read_text, whole_file
+from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse

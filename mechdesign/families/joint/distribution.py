@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.fields import call_named, checked, choice, frozen_problem, related
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import rational, text_of, wholes
 from mechdesign.families.joint.likelihood import (

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.collect.scores import few_users
-from mechdesign.core.errors import EstimationError, ParameterError
-from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.core.errors import EstimationError, ParameterError, counted
 from mechdesign.core.validation import integer, one_of
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.families.joint.likelihood import (
     EffectMoments,
@@ -48,6 +48,7 @@ from mechdesign.families.joint.penalized import (
 from mechdesign.families.joint.repeated import sequence_chances
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import MOST_PANELS, table_figures, together
+from mechdesign.show.tables import table, to_error
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse

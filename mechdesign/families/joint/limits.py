@@ -20,7 +20,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.intervals import AverageLaw, ScoreTestLimits, law_of_average, rare_step
+from mechdesign.collect.intervals import AverageLimits
 
 Array = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def _plus(first: Array, *others: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ShareLimits(ScoreTestLimits):
+class ShareLimits(AverageLimits):
     """The limits of the score test for every share of a table.
 
     Parameters
@@ -126,6 +126,7 @@ class ShareLimits(ScoreTestLimits):
     alone: Array
     without: Array
     mass: Array  # of the condition
+    step: float = 0.0
 
     @classmethod
     def of(
@@ -159,20 +160,18 @@ class ShareLimits(ScoreTestLimits):
 
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1]."""
-        second = self._cumulants(np.clip(self.value, 0.0, 1.0))[0]
+        second = self._differences(np.clip(self.value, 0.0, 1.0))[0]
         errors: Array = np.sqrt(second / self.users) / self.base
         return errors
 
-    def law(self, distance: Array, side: Array) -> AverageLaw:
-        cumulants = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
+    def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
         second, third, fourth = (
-            cumulant / self.base ** (2 + order) for order, cumulant in enumerate(cumulants)
+            cumulant / self.base ** (2 + order)
+            for order, cumulant in enumerate(self._differences(hypothesis))
         )
-        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
-        step = rare_step(0.0, second, fourth)
-        return law_of_average(self.users, second, -side * third, fourth, step, freedom)
+        return second, third, fourth
 
-    def _cumulants(self, theta: Array) -> tuple[Array, Array, Array]:
+    def _differences(self, theta: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of a user's Y (Z - theta), averaged over users."""
         expansions = {order: _factors(theta, order) for order in (2, 3, 4)}
         classes = [

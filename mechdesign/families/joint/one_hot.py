@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.collecting import mark_in
-from mechdesign.core.errors import DataError, ParameterError, unread
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, ParameterError, counted, unread
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.exact.bits import Packed, read_sets
 from mechdesign.work.files import read_text

@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate, PrivacyFinding
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
-from mechdesign.core.text import counted
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
+from mechdesign.exact.randomness import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.families.joint.one_hot import Codes, PackedBits as Packed, grouped
 
 MOST_BITS = 1 << 22

@@ -20,11 +20,10 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import Values
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.validation import double_epsilon, integer
 from mechdesign.core.values import USERS, Forecast
+from mechdesign.data.intake import Values
 from mechdesign.exact.bits import Packed, as_texts, padding, read_sets, width
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain, rational, text_of

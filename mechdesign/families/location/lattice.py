@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.validation import in_range
-from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.randomness import BitSource
+from mechdesign.exact.randomness import BitSource, float_up
 from mechdesign.families.location.lattice_noise import (
     FINEST,
     MARGIN,
@@ -77,6 +76,9 @@ class PlanarLattice(LocationMechanism):
     """
 
     type: ClassVar[str] = "planar-lattice"
+    exact_alternative = (
+        "its answers are places of the plane: build 'finite-channel' on the places that are asked for"
+    )
 
     def __init__(
         self,

@@ -31,18 +31,17 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.collect.reader import on_table
+from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError, RowError, named_option, option
+from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option, option
 from mechdesign.core.guarantee import Proof
-from mechdesign.core.tables import Block, Source
-from mechdesign.core.text import counted, range_text
 from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.data.frames import is_table
-from mechdesign.data.intake import Intake
+from mechdesign.data.intake import Block, Intake, Source
 from mechdesign.exact.randomness import BITS, BitSource, Rng
 from mechdesign.families.location.location_audit import LocationAudit, per_length
 from mechdesign.show.figure import Circles, Figure, Panel
+from mechdesign.show.tables import range_text
 
 X, Y = "x", "y"
 
@@ -314,6 +313,9 @@ class PlanarLaplace(LocationMechanism):
     """
 
     type: ClassVar[str] = "planar-laplace"
+    exact_alternative = (
+        "its reports are real numbers: build 'finite-channel' on the places that are asked for"
+    )
 
     def draw(self, points: Array, source: BitSource) -> Array:
         """Return the points plus noise: two words a point, for two radii's parts and the direction."""

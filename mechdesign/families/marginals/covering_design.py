@@ -25,8 +25,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import TextInNotebooks
 from mechdesign.core.validation import integer
+from mechdesign.core.values import TextInNotebooks
 from mechdesign.exact.numbers import plain_int as whole_number, wholes
 from mechdesign.show.figure import Figure, Panel, Points
 

@@ -18,10 +18,10 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, MissingPackageError
+from mechdesign.core.errors import DataError, MissingPackageError, counted
 from mechdesign.core.extensions import former_arguments
-from mechdesign.core.text import counted, json_object
 from mechdesign.core.validation import integer
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import CrossTables
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.marginals.marginal_table import (

@@ -1,27 +1,32 @@
 """The problem ``frequency-oracle``: which private report lets the server estimate frequencies best.
 
-With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism.
+With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism;
+and its methods. The default takes, of the oracles whose variance is nearly the least, the one with the
+shortest reports. Variances are times the users, of a category whose frequency tends to 0, written in
+w = e^-epsilon and 1 - w, so that nothing overflows or cancels. No oracle has less than
+:func:`variance_lower_bound`; the proof is in docs/families/marginals_oracles.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_variance
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
-from mechdesign.core.problem import Outcome, Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
-from mechdesign.core.values import Remark
-from mechdesign.exact.draws import prime_from
+from mechdesign.core.values import Remark, changed
+from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -29,15 +34,7 @@ from mechdesign.families.marginals.oracles import (
     SupportOracle,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.best import (
-    BUILT,
-    hadamard_variance,
-    least_bits,
-    local_hashing_variance,
-    optimised_unary_variance,
-    symmetric_unary_variance,
-    variance_lower_bound,
-)
+from mechdesign.families.marginals.oracles.best import BUILT
 from mechdesign.families.marginals.oracles.hashing import LARGEST_REPORT
 from mechdesign.families.marginals.oracles.projective import server_can, space_for
 
@@ -48,6 +45,90 @@ MOST_BUCKETS = 1 << 16
 
 LARGEST_TRIED = 1 << 10
 """Nor larger fields: their best epsilon is 7."""
+
+
+Array = NDArray[np.float64]
+
+
+def optimised_unary_variance(epsilon: float) -> float:
+    """Return 4 e^epsilon / (e^epsilon - 1)^2: the own bit kept with 1/2, others set with 1/(e^epsilon + 1).
+
+    Examples
+    --------
+    >>> round(optimised_unary_variance(math.log(3.0)), 12)
+    3.0
+    """
+    return 4.0 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2
+
+
+def symmetric_unary_variance(epsilon: float) -> float:
+    """Return e^(epsilon/2) / (e^(epsilon/2) - 1)^2: every bit flipped with 1/(e^(epsilon/2) + 1).
+
+    Examples
+    --------
+    >>> round(symmetric_unary_variance(2.0 * math.log(3.0)), 12)
+    0.75
+    """
+    return math.exp(-epsilon / 2.0) / math.expm1(-epsilon / 2.0) ** 2
+
+
+def hadamard_variance(epsilon: float) -> float:
+    """Return ((e^epsilon + 1) / (e^epsilon - 1))^2.
+
+    Examples
+    --------
+    >>> round(hadamard_variance(math.log(3.0)), 12)
+    4.0
+    """
+    return ((1.0 + math.exp(-epsilon)) / math.expm1(-epsilon)) ** 2
+
+
+def local_hashing_variance(categories: int, buckets: NDArray[np.int64], epsilon: float) -> Array:
+    """Return the variance of randomized response on buckets of the affine hash family, for each number.
+
+    Two categories share a bucket with the chance c of the family, a little below 1/g. With 1/g it would be
+    (e - 1 + g)^2 / ((e - 1)^2 (g - 1)), which is 4 e / (e - 1)^2 at g = e + 1 (Wang et al. 2017, eq. (11)).
+
+    Examples
+    --------
+    >>> local_hashing_variance(1024, np.array([2, 4, 8]), 1.0).round(4)
+    array([4.6736, 3.6824, 4.5562])
+    """
+    prime = prime_from(categories)
+    small, larger = np.divmod(prime, buckets)[0].astype(float), (prime % buckets).astype(float)
+    g = buckets.astype(float)
+    alike = (larger * (small + 1.0) * small + (g - larger) * small * (small - 1.0)) / (prime * (prime - 1.0))
+    w, loss = math.exp(-epsilon), -math.expm1(-epsilon)
+    own = 1.0 / (1.0 + (g - 1.0) * w)
+    other = own * (w + alike * loss)
+    gain = own * loss * (1.0 - alike)
+    variances: Array = other * (1.0 - other) / gain**2
+    return variances
+
+
+SAFETY = 2.0**-46
+"""More than the dozen roundings of a variance, relative."""
+
+
+def variance_lower_bound(categories: int, epsilon: float) -> float:
+    """Return a lower bound of users times the variance, for every private channel and any reports.
+
+    Examples
+    --------
+    >>> bound = variance_lower_bound(64, 1.0)
+    >>> 3.5 < bound < 4 * np.e / (np.e - 1) ** 2
+    True
+    """
+    sizes = np.arange(1, categories, dtype=np.int64)
+    return float(subset_variance(categories, sizes, epsilon).min()) * (1.0 - SAFETY)
+
+
+def least_bits(categories: int) -> int:
+    """Return the bits of a report that can take as many values as there are categories.
+
+    With fewer the frequencies are not determined: D distributions of fewer than D reports are dependent.
+    """
+    return (categories - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -153,8 +234,6 @@ def _projective_value(case: FrequencyOracle, parameters: Parameters) -> float:
     sizes = np.array([space.on_hyperplane])
     return float(subset_variance(space.size, sizes, case.epsilon)[0])
 
-
-# All of them
 
 KINDS: tuple[OracleKind, ...] = (
     OracleKind(
@@ -462,3 +541,59 @@ def outlook(problem: FrequencyOracle, solution: Solution[Oracle], users: int | N
         f"'{name}' has that, with {counted(longer, 'bit')} (--method {name}, or max_excess = 0)"
     )
     return Remark(text, {"alternative": name, "alternative_bits": longer, "excess": excess})
+
+
+WITHIN = 1.0 + 2.0**-40
+"""Variances closer than this count as equal; of equally short reports those without a parameter are taken."""
+
+MOST_HASHED = 10**11
+"""Users times categories for which a server evaluates hash functions in minutes: with more, local hashing is
+not taken for its short reports alone."""
+
+
+def run_best(problem: FrequencyOracle) -> Outcome:
+    """Take the shortest reports of all oracles, each with its best parameters, within ``max_excess``.
+
+    Where that is not the oracle of least variance, the notes name the latter and what it differs by.
+    """
+    possible = [outcome for outcome in (candidate(problem, kind) for kind in KINDS) if outcome.variables]
+    if not possible:
+        return candidate(problem, kind_of(SHORTEST))
+    values = {outcome.variables["oracle"]: problem.objective(outcome.variables) for outcome in possible}
+    least = _shortest(possible, values, WITHIN * min(values.values()))
+    quick = [outcome for outcome in possible if outcome is least or not _is_slow(problem, outcome)]
+    most = (WITHIN + problem.max_excess) * min(values.values())
+    taken = _shortest(quick, values, most)
+    if taken.notes["report_bits"] == least.notes["report_bits"]:
+        return least
+    names = [outcome.variables["oracle"] for outcome in (taken, least)]
+    alternative = {
+        "least_variance": names[1],
+        "its_report_bits": least.notes["report_bits"],
+        "excess": values[names[0]] / values[names[1]] - 1.0,
+    }
+    return changed(taken, notes={**taken.notes, **alternative})
+
+
+def _shortest(outcomes: list[Outcome], values: dict[str, float], most: float) -> Outcome:
+    """Return the outcome with the shortest reports whose variance is at most ``most``."""
+    fitting = [outcome for outcome in outcomes if values[outcome.variables["oracle"]] <= most]
+    return min(fitting, key=lambda outcome: (outcome.notes["report_bits"], len(outcome.variables)))
+
+
+def _is_slow(problem: FrequencyOracle, outcome: Outcome) -> bool:
+    """Whether the server needs minutes for the reports of the planned users."""
+    hashing = outcome.variables["oracle"] == "local-hashing"
+    return hashing and problem.users * problem.categories > MOST_HASHED
+
+
+def method_of(kind: OracleKind) -> Method:
+    """Return the method of one oracle: its best parameters, next to the bound for every oracle."""
+    return Method(
+        name=kind.name,
+        problem=FrequencyOracle,
+        kind="analytic",
+        summary=kind.summary,
+        run=lambda problem: candidate(problem, kind),
+        why_not=lambda problem: why_not(problem, kind),
+    )

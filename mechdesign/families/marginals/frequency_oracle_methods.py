@@ -1,11 +1,8 @@
-"""The methods of ``frequency-oracle``: the first one that applies is the default.
+"""The methods of ``frequency-oracle``, the last one a linear program that checks the formulas of the others.
 
-The default takes, of the oracles whose variance is nearly the least, the one with the shortest reports. Each
-oracle is a method as well.
-
-The last one is the linear program over all staircase channels: every subset may be a column, nothing is
-symmetric. The columns of a private channel are mixtures of those that are 1 on a subset T and e^-epsilon off
-it (Kairouz, Oh, Viswanath 2016). Its information is at most the sum of the columns' (convexity), so
+The program is over all staircase channels. Every subset may be a column, nothing is symmetric. The columns of
+a private channel are mixtures of those that are 1 on a subset T and e^-epsilon off it (Kairouz, Oh, Viswanath
+2016). Its information is at most the sum of the columns' (convexity), so
 
     maximise  sum_T c_T I_T   subject to  sum_T c_T (1 on T, e^-epsilon off T) = 1 for every category,  c >= 0
 
@@ -20,16 +17,12 @@ import math
 import numpy as np
 
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.core.values import changed
 from mechdesign.families.marginals.frequency_oracle import (
     KINDS,
-    SHORTEST,
     FrequencyOracle,
-    OracleKind,
-    candidate,
     impossible,
-    kind_of,
-    why_not,
+    method_of,
+    run_best,
 )
 
 MOST_CATEGORIES = 10
@@ -101,62 +94,6 @@ def why_not_staircase(problem: FrequencyOracle) -> str | None:
     if problem.max_report_bits is not None:
         return "it does not limit the bits of reports"
     return None
-
-
-WITHIN = 1.0 + 2.0**-40
-"""Variances closer than this count as equal; of equally short reports those without a parameter are taken."""
-
-MOST_HASHED = 10**11
-"""Users times categories for which a server evaluates hash functions in minutes: with more, local hashing is
-not taken for its short reports alone."""
-
-
-def run_best(problem: FrequencyOracle) -> Outcome:
-    """Take the shortest reports of all oracles, each with its best parameters, within ``max_excess``.
-
-    Where that is not the oracle of least variance, the notes name the latter and what it differs by.
-    """
-    possible = [outcome for outcome in (candidate(problem, kind) for kind in KINDS) if outcome.variables]
-    if not possible:
-        return candidate(problem, kind_of(SHORTEST))
-    values = {outcome.variables["oracle"]: problem.objective(outcome.variables) for outcome in possible}
-    least = _shortest(possible, values, WITHIN * min(values.values()))
-    quick = [outcome for outcome in possible if outcome is least or not _is_slow(problem, outcome)]
-    most = (WITHIN + problem.max_excess) * min(values.values())
-    taken = _shortest(quick, values, most)
-    if taken.notes["report_bits"] == least.notes["report_bits"]:
-        return least
-    names = [outcome.variables["oracle"] for outcome in (taken, least)]
-    alternative = {
-        "least_variance": names[1],
-        "its_report_bits": least.notes["report_bits"],
-        "excess": values[names[0]] / values[names[1]] - 1.0,
-    }
-    return changed(taken, notes={**taken.notes, **alternative})
-
-
-def _shortest(outcomes: list[Outcome], values: dict[str, float], most: float) -> Outcome:
-    """Return the outcome with the shortest reports whose variance is at most ``most``."""
-    fitting = [outcome for outcome in outcomes if values[outcome.variables["oracle"]] <= most]
-    return min(fitting, key=lambda outcome: (outcome.notes["report_bits"], len(outcome.variables)))
-
-
-def _is_slow(problem: FrequencyOracle, outcome: Outcome) -> bool:
-    """Whether the server needs minutes for the reports of the planned users."""
-    hashing = outcome.variables["oracle"] == "local-hashing"
-    return hashing and problem.users * problem.categories > MOST_HASHED
-
-
-def method_of(kind: OracleKind) -> Method:
-    """Return the method of one oracle: its best parameters, next to the bound for every oracle."""
-    return Method(
-        name=kind.name,
-        problem=FrequencyOracle,
-        kind="analytic",
-        summary=kind.summary,
-        run=lambda problem: candidate(problem, kind),
-        why_not=lambda problem: why_not(problem, kind),
-    )
 
 
 METHODS = (

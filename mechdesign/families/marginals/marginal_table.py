@@ -35,17 +35,18 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import AverageLimits, cumulants, implausible
+from mechdesign.collect.intervals import AverageLimits, cumulants
 from mechdesign.collect.oracle import Moments, Oracle
-from mechdesign.collect.scores import few_users
-from mechdesign.core.errors import EstimationError
-from mechdesign.core.text import counted, json_object, listed, table, to_error
+from mechdesign.collect.scores import few_users, implausible
+from mechdesign.core.errors import EstimationError, counted, listed
 from mechdesign.core.validation import integer
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.marginals.sets.estimates import CountedTable
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
+from mechdesign.show.tables import table, to_error
 
 Array = NDArray[np.float64]
 
@@ -136,11 +137,6 @@ class MarginalLimits(AverageLimits):
     parts: tuple[Part, ...]
     step: float
     population: bool
-
-    def standard_error(self) -> Array:
-        """Return the standard errors at the estimates moved to [0, 1]."""
-        errors: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0] / self.users)
-        return errors
 
     def _cumulants(self, f: Array) -> tuple[Array, Array, Array]:
         parts = [(part.share, part.cumulants(f, self.population)) for part in self.parts]

@@ -17,13 +17,13 @@ import numpy as np
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, toml_text, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import abridged, counted
 from mechdesign.core.validation import MOST_USERS, integer, one_of, privacy_epsilon
+from mechdesign.core.values import abridged
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.covering_design import short_number

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.core.text import counted
 from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.marginal_views import MarginalViews
 from mechdesign.families.marginals.sets.products import best_products, match_share, product_shares

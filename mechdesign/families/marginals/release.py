@@ -24,10 +24,9 @@ from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, plain_report, rng_alone
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.certificate import Certificate, PrivacyFinding
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, user_count
 from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, changed, frozen_value
 from mechdesign.data.frames import is_table

@@ -34,13 +34,11 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.reader import report_rule
-from mechdesign.collect.server import Server
-from mechdesign.core.errors import DataError, ParameterError, RowError, named_option
-from mechdesign.core.tables import Block, Source, Values
-from mechdesign.core.text import counted
+from mechdesign.collect.server import Server, report_rule
+from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import AskedTables, FrameTable
+from mechdesign.data.intake import Block, Source, Values
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal

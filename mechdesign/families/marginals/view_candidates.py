@@ -29,9 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.problem import Outcome, Status
-from mechdesign.core.text import counted
 from mechdesign.core.values import changed
 from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.covering_design import lower_bound

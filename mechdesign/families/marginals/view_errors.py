@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.oracle import best_size
-from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.validation import in_range, integer, require_keys
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.covering_design import short_number

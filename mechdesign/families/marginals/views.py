@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int
 from mechdesign.solvers.least_squares import EffectTransform, contrasts

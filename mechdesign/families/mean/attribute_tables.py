@@ -35,17 +35,17 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.estimate import AttributeMeans
-from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import Limits
-from mechdesign.collect.mean_limits import FEWEST, ScoreLimits
+from mechdesign.collect.intervals import FEWEST, Limits
+from mechdesign.collect.mean_limits import ScoreLimits
+from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
-from mechdesign.core.errors import DataError, ParameterError, RowError
-from mechdesign.core.tables import Block, Source, Values, length
-from mechdesign.core.text import counted, outside_text
+from mechdesign.core.errors import DataError, ParameterError, RowError, counted
 from mechdesign.core.validation import finite_array
+from mechdesign.data.intake import Block, Source, Values, length
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean.means import MAY_MISS, BinomialLimits
+from mechdesign.show.tables import outside_text
 
 if TYPE_CHECKING:
     from mechdesign.families.mean.attributes import AttributeSampling

@@ -32,8 +32,7 @@ from mechdesign.collect.kernel import Answer, Recipe
 from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.validation import (
     as_written,
     double_epsilon,
@@ -44,8 +43,7 @@ from mechdesign.core.validation import (
 )
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.intake import Intake
-from mechdesign.exact.exponential import float_up
-from mechdesign.exact.randomness import BitSource
+from mechdesign.exact.randomness import BitSource, float_up
 from mechdesign.families.mean.attribute_tables import (
     AttributeAggregator,
     ColumnRanges,

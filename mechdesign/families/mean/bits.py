@@ -51,10 +51,9 @@ from mechdesign.core.validation import (
     privacy_delta,
     privacy_epsilon,
 )
-from mechdesign.exact.bits import below_heads, compiled
+from mechdesign.exact.bits import Packed, compiled
 from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
-from mechdesign.exact.exponential import exp_lower, exp_written, float_up
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, exp_written, float_up
 from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
@@ -62,6 +61,36 @@ NANOSECONDS, PIECE = 3, 1 << 14
 """What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""
 
 Bits = NDArray[np.uint8]
+
+
+def below_heads(
+    values: NDArray[np.float64],
+    start: float,
+    width: float,
+    heads: NDArray[np.uint16],
+    span: float,
+    low: int,
+    high: int,
+    reports: Packed,
+    undecided: Codes,
+) -> int:
+    """Write whether each head is below that of low plus a part of the span, which ends at high.
+
+    The part is that of the value in the range from ``start``: the same operations on the same doubles as
+    those of numpy, one user after the other. The rows where both heads are equal are written to
+    ``undecided``; returns how many.
+    """
+    count = 0
+    for row in range(len(values)):
+        unit = min(max((values[row] - start) / width, 0.0), 1.0)
+        part = int(unit * span)
+        head = (low + (part if part < high - low else high - low)) >> 46
+        draws = int(heads[row])
+        reports[row] = draws < head
+        if draws == head:
+            undecided[count] = row
+            count += 1
+    return count
 
 
 @dataclass(frozen=True)

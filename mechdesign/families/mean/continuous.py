@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import DensityAudit, audit_density
 from mechdesign.collect.mean_limits import PLACES, Array, Curves
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower
 from mechdesign.families.mean import variance as formulas
 from mechdesign.families.mean.means import FormulaMechanism, uniform_numbers
 from mechdesign.families.mean.tally import FloatTally
@@ -66,6 +65,7 @@ class Laplace(FormulaMechanism):
     """
 
     type: ClassVar[str] = "laplace"
+    exact_alternative = "its reports are real numbers: build 'duchi' or 'discrete-piecewise', which are exact"
 
     @property
     def scale(self) -> float:
@@ -143,6 +143,7 @@ class Piecewise(FormulaMechanism):
     """
 
     type: ClassVar[str] = "piecewise"
+    exact_alternative = "its reports are real numbers: build 'discrete-piecewise', its exact form"
 
     def _prepare(self) -> None:
         half, eps = self.domain.half, self.epsilon
@@ -274,6 +275,7 @@ class Hybrid(Piecewise):
     """
 
     type: ClassVar[str] = "hybrid"
+    exact_alternative = "its reports are real numbers: build 'discrete-piecewise', which is exact"
 
     def _prepare(self) -> None:
         super()._prepare()

@@ -31,8 +31,7 @@ from mechdesign.collect.codec import Array
 from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import as_written, integer, privacy_epsilon
-from mechdesign.exact.exponential import exp_lower, exp_written
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower, exp_written
 from mechdesign.families.mean.grid import GridMean
 
 LARGEST = 64

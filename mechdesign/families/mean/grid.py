@@ -35,12 +35,10 @@ from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.collect.kernel import Steps
 from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
-from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.validation import finite_array, in_range
-from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import frozen
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, float_up
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
 from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally

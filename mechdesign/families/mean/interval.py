@@ -15,15 +15,13 @@ import numpy as np
 
 from mechdesign.audit.channel import audit_channel
 from mechdesign.core.certificate import Certificate, PrivacyAudit
-from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.errors import MethodError, ParameterError, counted
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import Vector, changed
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.mean import AttributeSampling, CensoringInterval
 
 Range = tuple[float, float]

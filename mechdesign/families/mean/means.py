@@ -26,18 +26,18 @@ from mechdesign.audit.classes import DensityAudit
 from mechdesign.collect.codec import Array, Domain, Numbers
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
-from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.intervals import AverageLaw, Limits, law_of_average
+from mechdesign.collect.intervals import FEWEST, AverageLaw, Limits, law_of_average
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.collect.mean_limits import FEWEST, Curves, ReportSums, ScoreLimits
+from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
+from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
+from mechdesign.show.tables import edge_texts, range_text
 
 
 @dataclass(frozen=True)

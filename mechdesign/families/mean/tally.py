@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.server import require_users, whole_rows
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.tables import Coded
+from mechdesign.data.intake import Coded
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -21,8 +21,7 @@ from mechdesign.audit.classes import DensityAudit, audit_density
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.mean_limits import Curves
 from mechdesign.collect.server import whole_rows
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, counted
 from mechdesign.core.validation import integer, one_of
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean import variance as formulas
@@ -143,6 +142,9 @@ class SquareWave(FormulaMechanism):
     """
 
     type: ClassVar[str] = "square-wave"
+    exact_alternative = (
+        "its reports are real numbers: build 'grid-mean' or 'discrete-piecewise', which are exact"
+    )
 
     def _prepare(self) -> None:
         with np.errstate(all="ignore"):

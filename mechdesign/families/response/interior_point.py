@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.metric import needed_pairs
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Outcome
-from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import frozen_value
 from mechdesign.families.response.linear_program import SIMPLEX_ROWS, polished, row_count, shifted

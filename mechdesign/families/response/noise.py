@@ -21,8 +21,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Outcome
-from mechdesign.core.text import counted
 from mechdesign.families.response.linear_program import polished, shifted
 from mechdesign.families.response.randomized_response import RandomizedResponse
 

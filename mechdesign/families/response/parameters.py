@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.validation import finite_array, in_range, integer
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from mechdesign.collect.codec import Labels
 from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.fields import (
     Generators,
     Kept,
@@ -28,7 +28,6 @@ from mechdesign.core.fields import (
 )
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, one_of, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import rounding_allowance

@@ -18,8 +18,7 @@ from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import CertificateError, ParameterError, RowError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.exponential import float_down
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, float_down
 from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (

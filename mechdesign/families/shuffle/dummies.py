@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.collect.kernel import Steps
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, counted
 from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int
@@ -34,10 +33,7 @@ from mechdesign.families.shuffle.noise import (
     too_few,
 )
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.tasks import (
-    CountProtocol,
-    HistogramProtocol,
-)
+from mechdesign.families.shuffle.tasks import CountProtocol, HistogramProtocol
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies."""

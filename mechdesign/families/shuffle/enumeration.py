@@ -18,7 +18,7 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
+from mechdesign.exact.randomness import exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.judge import Setting
 from mechdesign.families.shuffle.promise import bisection
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import SLACK, UNIT, Mass, binomial_mass, compounded
-from mechdesign.exact.exponential import exp_lower, float_down
+from mechdesign.exact.randomness import exp_lower, float_down
 from mechdesign.families.shuffle.divergence import Divergence, hockey_stick
 
 HALF = Fraction(1, 2)

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.core.text import counted
+from mechdesign.core.errors import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds, two_kinds
 from mechdesign.families.shuffle.divergence import mixture, pair_divergence
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
@@ -39,12 +38,7 @@ from mechdesign.families.shuffle.noise import (
     require_sent,
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
-from mechdesign.families.shuffle.tasks import (
-    CountProtocol,
-    HistogramEstimate,
-    HistogramProtocol,
-    SumProtocol,
-)
+from mechdesign.families.shuffle.tasks import CountProtocol, HistogramEstimate, HistogramProtocol, SumProtocol
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)
 """Above this a bit says next to nothing, and the estimate would lose its digits."""

@@ -22,12 +22,8 @@ from itertools import accumulate, permutations, product
 import numpy as np
 
 from mechdesign.audit.mass import UNIT, binomial_window
-from mechdesign.exact.exponential import exp_upper
-from mechdesign.families.shuffle.kary_divergence import (
-    BinaryDivergence,
-    LatticeDivergence,
-    kary_atoms,
-)
+from mechdesign.exact.randomness import exp_upper
+from mechdesign.families.shuffle.kary_divergence import BinaryDivergence, LatticeDivergence, kary_atoms
 from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, bisection, channel_curve, foreseen
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, binomial_window
-from mechdesign.exact.exponential import exp_lower, float_up
+from mechdesign.exact.randomness import exp_lower, float_up
 from mechdesign.families.shuffle.fair_coins import trimmed
 
 Doubles = NDArray[np.float64]

@@ -38,8 +38,8 @@ from mechdesign.collect.server import Server, whole_rows
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import DataError, ParameterError, RowError, option
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
+from mechdesign.data.intake import Block, Source, Values, array_of
 from mechdesign.exact.draws import Again
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.show.figure import Figure, Line, Panel
@@ -356,6 +356,9 @@ class BatchShuffler(Mechanism):
     """
 
     type: ClassVar[str] = "batch-shuffler"
+    exact_alternative = (
+        "it runs on a server: build 'kary-response' or another client, and shuffle its reports"
+    )
 
     def __init__(
         self,

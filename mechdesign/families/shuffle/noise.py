@@ -22,8 +22,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_limits import Cumulants
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
+from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.extensions import in_papers
 from mechdesign.core.validation import integer

@@ -15,14 +15,13 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.kernel import Answer, Recipe
-from mechdesign.collect.reader import on_table, run_on_tables
+from mechdesign.collect.server import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, MethodError, RowError
+from mechdesign.core.errors import CertificateError, DataError, MethodError, RowError, counted
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.tables import array_of
-from mechdesign.core.text import counted
 from mechdesign.core.values import Forecast
 from mechdesign.data.frames import is_table
+from mechdesign.data.intake import array_of
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.shuffle.count_limits import Array, CountLimits, NoiseLimits, Sum, TwoKinds

@@ -22,14 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, compounded
-from mechdesign.collect.frequency_limits import Cumulants
 from mechdesign.collect.kernel import Steps, row_hex
+from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy

@@ -11,8 +11,8 @@ from typing import Any
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.fields import call_named
 from mechdesign.core.validation import PRIOR_TOLERANCE, integer
-from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import doubles, frozen, text_of
+from mechdesign.exact.randomness import float_up, log_ratio
 
 LARGEST = 100.0
 """Larger local epsilons are not looked at: e^epsilon is far beyond any number of users."""

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.collecting import UNMARKED, Operation, Option, Settings
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.collect.kernel import Steps
-from mechdesign.core.errors import DataError, UnknownNameError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, UnknownNameError, counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, frozen_value
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
-from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.randomness import TOTAL, BitSource, Rng
+from mechdesign.exact.draws import AffineFamily, below, collision
+from mechdesign.exact.numbers import plain_int, prime_from
+from mechdesign.exact.randomness import TOTAL, BitSource, Rng, exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.count_limits import TwoKinds, two_kinds
 from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence

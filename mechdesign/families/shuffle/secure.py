@@ -18,9 +18,8 @@ from mechdesign.audit.mass import Mass
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.values import Forecast, frozen_value, value_field
-from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
-from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Listed, NoiseLimits, Sum, two_kinds
 from mechdesign.families.shuffle.flips import MOST_FLIP
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, flags, part, require_sent

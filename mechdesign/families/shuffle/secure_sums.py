@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.exact.draws import below
-from mechdesign.exact.exponential import exp_upper, float_up
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_upper, float_up
 from mechdesign.families.shuffle.noise import Table
 
 LEAST_USERS = 19

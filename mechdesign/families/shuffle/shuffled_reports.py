@@ -35,16 +35,15 @@ from mechdesign.core.errors import (
     MechDesignError,
     MethodError,
     ParameterError,
+    counted,
     option,
 )
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.tables import Block, Source
-from mechdesign.core.text import counted, encode
-from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed
-from mechdesign.data.intake import Intake
+from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed, encode
+from mechdesign.data.intake import Block, Intake, Source
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket
 from mechdesign.families.shuffle.promise import MARGIN, MOST_INPUTS, Promise, largest_local, proven

@@ -20,8 +20,8 @@ from mechdesign.audit.mass import Mass
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draws import AffineFamily, collision, prime_from
-from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.draws import AffineFamily, collision
+from mechdesign.exact.numbers import plain_int, prime_from
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
 from mechdesign.families.shuffle.count_limits import NoiseLimits, TwoKinds, two_kinds
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, CounterRows, Dummies, RowsProtocol

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
-from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.intervals import Limits
-from mechdesign.core.errors import RowError
-from mechdesign.core.tables import array_of
-from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.collect.mean_limits import WorstLimits
+from mechdesign.core.errors import RowError, counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import Forecast
+from mechdesign.core.values import Forecast, json_object
 from mechdesign.data.frames import Columns, tidy_columns
+from mechdesign.data.intake import array_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import SingleLimits
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
@@ -31,6 +30,7 @@ from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.protocol import Protocol
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, interval_figures
+from mechdesign.show.tables import table, to_error
 
 Array = NDArray[np.float64]
 

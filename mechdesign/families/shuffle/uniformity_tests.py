@@ -26,20 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kernel import Steps
-from mechdesign.core.text import TextInNotebooks, counted, json_object
+from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import Forecast, frozen_value, value_field
+from mechdesign.core.values import Forecast, TextInNotebooks, frozen_value, json_object, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.dummies import BitRows, Dummies, RowsProtocol
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, require_sent
-from mechdesign.families.shuffle.promise import (
-    OutOfReachError,
-    Promise,
-    bisection,
-    half_of,
-    remedy,
-)
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, bisection, half_of, remedy
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
 from mechdesign.show.figure import Bars, Figure, Mark, Panel, Reference

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.exponential import float_down, float_up
+from mechdesign.exact.randomness import float_down, float_up
 from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
 from mechdesign.families.spectrum.vertices import OUT, Conflicts, Users, VertexSearch, resolved

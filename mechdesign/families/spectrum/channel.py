@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.fields import Generators, amount, checked, frozen_problem, real, related
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import abridged, counted
 from mechdesign.core.validation import integer
+from mechdesign.core.values import abridged
 from mechdesign.families.spectrum import SpectrumDatabase
 from mechdesign.families.spectrum.channel_program import Array, Channel, Owner, users_of
 from mechdesign.families.spectrum.geometry import positive, rounded_up

@@ -25,7 +25,7 @@ import numpy as np
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.validation import in_range
-from mechdesign.exact.exponential import float_down, float_up
+from mechdesign.exact.randomness import float_down, float_up
 from mechdesign.families.spectrum.allocation import (
     NODES,
     Form,

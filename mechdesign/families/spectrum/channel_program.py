@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import frozen
+from mechdesign.exact.randomness import float_down
 from mechdesign.families.spectrum.geometry import (
     InterferenceAudit,
     audit_interference,

@@ -17,8 +17,8 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import Column, Operation, Settings, located, number_column, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import finite_array, in_range, integer
+from mechdesign.data.intake import Block, Source
 from mechdesign.families.spectrum.geometry import FARTHEST, Rectangle, Vertex, coordinate, positive
 from mechdesign.families.spectrum.registration import COLUMNS, Registered, registration_rows, united
 from mechdesign.families.spectrum.tiling import (
@@ -168,6 +168,9 @@ class SpectrumCloak(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-cloak"
+    exact_alternative = (
+        "it protects places of radio users: build 'finite-channel' on the places that are asked for"
+    )
 
     def __init__(
         self,

@@ -16,12 +16,18 @@ import numpy as np
 from mechdesign.collect.base import Mechanism, digest
 from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import WITHIN, Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import (
+    CertificateError,
+    DataError,
+    ParameterError,
+    UnknownNameError,
+    counted,
+    suggestion,
+)
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
-from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational
+from mechdesign.exact.randomness import float_down
 from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel_program import Array, Channel, root_below
 from mechdesign.families.spectrum.geometry import audit_interference, positive, squared_distance_to
@@ -229,6 +235,9 @@ class SpectrumDatabase(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-database"
+    exact_alternative = (
+        "it protects places of radio users: build 'finite-channel' on the places that are asked for"
+    )
     moving: ClassVar[tuple[str, ...]] = ("state", "grants")
 
     def __init__(

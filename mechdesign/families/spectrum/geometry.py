@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import TextInNotebooks
 from mechdesign.core.validation import in_range
+from mechdesign.core.values import TextInNotebooks
 
 Vertex = tuple[Fraction, Fraction]
 Polygon = Sequence[Vertex]

@@ -41,7 +41,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.fields import amount, checked, choice, frozen_problem
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
-from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
+from mechdesign.exact.randomness import exp_lower, exp_upper, float_down
 from mechdesign.families.spectrum.geometry import coordinate, positive, rounded_up
 from mechdesign.show.figure import Figure, Line, Panel, Points
 from mechdesign.solvers.roots import evaluated, maximum, sign_change

@@ -33,23 +33,23 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
     ParameterError,
     RowError,
     UnknownNameError,
+    counted,
     named_option,
     suggestion,
     unread,
 )
-from mechdesign.core.tables import Block, Source
-from mechdesign.core.text import counted, table
+from mechdesign.data.intake import Block, Source
 from mechdesign.exact.numbers import plain_int
 from mechdesign.families.spectrum.geometry import coordinate, positive
 from mechdesign.families.spectrum.registration import COLUMNS, Registered, read_registered, registration_rows
-from mechdesign.work.files import one_at_a_time, read_text, whole_file
+from mechdesign.show.tables import table
+from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.families.spectrum.database import SpectrumDatabase

@@ -19,12 +19,12 @@ from mechdesign.core.errors import (
     MechDesignError,
     ParameterError,
     UnknownNameError,
+    counted,
     named_option,
     option,
     suggestion,
 )
-from mechdesign.core.tables import Block, Source
-from mechdesign.core.text import counted
+from mechdesign.data.intake import Block, Source
 from mechdesign.families.spectrum.geometry import positive
 from mechdesign.families.spectrum.tiling import Tile, Tiling, tile_index
 

@@ -21,7 +21,7 @@ from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.fields import amount, checked, frozen_problem, real
 from mechdesign.core.problem import Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.tables import Block, Source
+from mechdesign.data.intake import Block, Source
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.spectrum.geometry import positive, rounded_up
 from mechdesign.families.spectrum.length import LengthProblem, Terms
@@ -66,6 +66,9 @@ class SpectrumUser(Mechanism):
     """
 
     type: ClassVar[str] = "spectrum-user"
+    exact_alternative = (
+        "it protects places of radio users: build 'finite-channel' on the places that are asked for"
+    )
 
     def __init__(self, privacy: float, radius: float, noise: Any) -> None:
         self.privacy, self.radius = positive("privacy", privacy), positive("radius", radius)

@@ -24,8 +24,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from mechdesign.collect.base import digest
-from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, ParameterError, counted
 from mechdesign.exact.numbers import plain_int
 from mechdesign.families.spectrum.geometry import (
     Rectangle,

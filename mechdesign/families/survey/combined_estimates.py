@@ -31,11 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans
-from mechdesign.collect.frequency_limits import cumulants
 from mechdesign.collect.intervals import (
     AverageLaw,
     Limits,
     ScoreTestLimits,
+    cumulants,
     law_of_average,
     rare_step,
     within,

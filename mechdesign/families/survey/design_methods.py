@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.problem import Method, Outcome, Status
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
 from mechdesign.core.values import changed
 from mechdesign.families.survey import design as building

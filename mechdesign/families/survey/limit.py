@@ -28,15 +28,14 @@ from numpy.typing import NDArray
 from mechdesign.collect.combine import question_kind
 from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError, UnknownNameError
+from mechdesign.core.errors import ParameterError, UnknownNameError, counted
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import checked, choice, frozen_problem, related
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Status, Variables, companion
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
-from mechdesign.exact.exponential import exp_upper
 from mechdesign.exact.numbers import rational, text_of
+from mechdesign.exact.randomness import exp_upper
 from mechdesign.families.survey import limit_bounds as proofs
 from mechdesign.families.survey.limit_bounds import (
     Effects,

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.oracle import share_in
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_upper, float_down
 from mechdesign.exact.numbers import text_of
+from mechdesign.exact.randomness import exp_upper, float_down
 
 Part = tuple[int, ...]
 Array = NDArray[np.float64]

@@ -21,12 +21,12 @@ from mechdesign.collect.base import mechanism_type
 from mechdesign.collect.combine import QuestionForm, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.core.errors import CertificateError
-from mechdesign.core.text import counted, table
+from mechdesign.core.errors import CertificateError, counted
 from mechdesign.core.validation import integer
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
+from mechdesign.show.tables import table
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import Codes, Domain, Labels
-from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
-from mechdesign.core.tables import Coded, mask_of
-from mechdesign.core.text import counted, edge_texts
+from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, counted, suggestion
 from mechdesign.core.validation import in_range, number, one_of, require_keys
-from mechdesign.data.intake import MISSING_CATEGORY
-from mechdesign.exact.numbers import text_of
+from mechdesign.data.intake import MISSING_CATEGORY, Coded
+from mechdesign.exact.numbers import mask_of, text_of
+from mechdesign.show.tables import edge_texts
 
 NO_ANSWER = "no answer"
 """The category of users who skip a question that may be skipped."""

@@ -36,26 +36,25 @@ from mechdesign.collect.collecting import (
     marked,
     require_data,
 )
-from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import (
     DataError,
     ModelFileError,
     ParameterError,
     RowError,
     UnknownNameError,
+    counted,
     named_option,
     suggestion,
     unread,
 )
 from mechdesign.core.extensions import FormerAttribute, former_arguments
-from mechdesign.core.tables import ROWS, Block, Source
-from mechdesign.core.text import counted, range_text
 from mechdesign.data.identifiers import identifier_or, identifiers
-from mechdesign.data.intake import let_lack
+from mechdesign.data.intake import ROWS, Block, Source, let_lack
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
-from mechdesign.work.files import one_at_a_time, read_text, whole_file
+from mechdesign.show.tables import range_text
+from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans, FrequencyEstimate, ListedEstimate, MeanEstimate
-from mechdesign.core.errors import ParameterError, UnknownNameError, printable, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, counted, printable, suggestion
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.text import counted, table
 from mechdesign.core.validation import require_keys
 from mechdesign.core.values import USERS, changed
 from mechdesign.data.frames import TIDY, Columns, Tidy
@@ -23,6 +22,7 @@ from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
 from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
+from mechdesign.show.tables import table
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey

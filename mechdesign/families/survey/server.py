@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
-from mechdesign.collect.frequency_limits import implausible, quantile_ends
-from mechdesign.collect.intervals import NormalLimits, tail_of
-from mechdesign.collect.scores import few_users
+from mechdesign.collect.intervals import NormalLimits, quantile_ends, tail_of
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import Server
-from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.values import Counter
 from mechdesign.families.survey.combined_estimates import (
     NOBODY,

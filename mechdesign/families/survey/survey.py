@@ -22,12 +22,11 @@ from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
-from mechdesign.collect.reader import on_table
+from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.text import counted
 from mechdesign.core.validation import (
     double_delta,
     double_epsilon,
@@ -40,8 +39,7 @@ from mechdesign.core.values import USERS, Forecast, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
-from mechdesign.exact.exponential import float_up
-from mechdesign.exact.randomness import TOTAL, BitSource, Rng
+from mechdesign.exact.randomness import TOTAL, BitSource, Rng, float_up
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions

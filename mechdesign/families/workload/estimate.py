@@ -20,9 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import ListedEstimate, project_to_simplex
-from mechdesign.collect.frequency_limits import MixtureLimits, WorstLimits, cumulants, quantile_ends
-from mechdesign.collect.intervals import normal_quantile, rare_step, tail_of
-from mechdesign.core.text import counted
+from mechdesign.collect.intervals import (
+    AverageLimits,
+    cumulants,
+    normal_quantile,
+    quantile_ends,
+    rare_step,
+    tail_of,
+)
+from mechdesign.collect.mean_limits import WorstLimits
+from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
@@ -62,7 +69,7 @@ class QueryScores:
         return QueryLimits(value, users, self, likely, population)
 
     def mixed(self, shares: Array, population: bool) -> Array:
-        """Return the parts of :class:`MixtureLimits` at shares, and at the ends: (3, 3, p).
+        """Return the moments of :class:`QueryLimits` at shares, and at the ends: (3, 3, p).
 
         The second axis is that of all types, those with the least answer, and those with the largest.
         """
@@ -131,7 +138,7 @@ def _mixed(parts: Array, ends: Sequence[NDArray[np.bool_]], shares: Array) -> Ar
 
 
 @dataclass(frozen=True, eq=False)
-class QueryLimits(MixtureLimits):
+class QueryLimits(AverageLimits):
     """The limits of the score test for the answers of queries.
 
     Parameters
@@ -181,7 +188,7 @@ class QueryLimits(MixtureLimits):
     def _possible(self, hypothesis: Array) -> Array:
         return np.clip(hypothesis, *self._range)
 
-    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+    def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
         least, most = self._range
         up = hypothesis > self._middle
         gap = np.where(up, most, least) - self._middle
@@ -190,7 +197,7 @@ class QueryLimits(MixtureLimits):
             np.where(most > least, (1.0 - moved) * middle + moved * np.where(up, high, low), known)
             for (middle, low, high), known in zip(self._mixture, self._known, strict=True)
         )
-        return second, third, fourth
+        return self._of_kinds(hypothesis, second, third, fourth)
 
 
 RIDGE = 1e-9

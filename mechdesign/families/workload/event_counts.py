@@ -39,14 +39,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Vector, changed
-from mechdesign.exact.exponential import exp_upper, float_down, float_up
+from mechdesign.exact.randomness import exp_upper, float_down, float_up
 from mechdesign.families.workload.event_release import EventRelease, slot_names, state_names
 from mechdesign.families.workload.event_states import (
     EventChannel,

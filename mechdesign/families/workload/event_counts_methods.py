@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.sensitivity import Binding
-from mechdesign.core.text import counted
 from mechdesign.core.values import changed
 from mechdesign.families.workload.event_counts import EventCounts, OneEventBound
 from mechdesign.families.workload.event_decodings import (

@@ -29,12 +29,10 @@ from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits, lowe
 from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import require_no_mask
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.validation import double_epsilon, finite_array, probability_vector, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.numbers import frozen, wholes
+from mechdesign.exact.numbers import frozen, require_no_mask, wholes
 from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states
 from mechdesign.show.figure import Figure
 

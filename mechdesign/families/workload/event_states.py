@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.kernel import Kernel, Steps, row_hex
 from mechdesign.core.errors import CertificateError
-from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen
-from mechdesign.exact.randomness import BITS, TOTAL
+from mechdesign.exact.randomness import BITS, TOTAL, exp_written
 from mechdesign.families.workload.weights import audit_patterns
 
 Array = NDArray[np.float64]

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.errors import MethodError, ParameterError, counted
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis, Master, PatternWorth
@@ -30,6 +29,7 @@ from mechdesign.families.workload.patterns import Array, Sets, columns_of, patte
 from mechdesign.families.workload.queries import prefix
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.weights import feasible_patterns, integer_weights
+from mechdesign.show.tables import table
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
 

@@ -20,9 +20,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.numbers import frozen

@@ -14,18 +14,15 @@ from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.codec import Choice, Codec, Codes, Domain, Labels, Numbers
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.estimate import project_to_simplex
-from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import tail_of
 from mechdesign.collect.kernel import Steps
-from mechdesign.collect.scores import few_users
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError
-from mechdesign.core.tables import require_no_mask
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, counted
 from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.numbers import frozen, wholes
+from mechdesign.exact.numbers import frozen, require_no_mask, wholes
 from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, OrbitWeights, Translations
 from mechdesign.families.workload.queries import Workload

@@ -18,9 +18,8 @@ from mechdesign.audit.classes import ClassAudit, class_audit
 from mechdesign.collect.kernel import Kernel, Steps
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_epsilon
-from mechdesign.exact.exponential import exp_lower, exp_written
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import BITS, TOTAL
+from mechdesign.exact.randomness import BITS, TOTAL, exp_lower, exp_written
 from mechdesign.families.workload.patterns import (
     Array,
     ChannelValue,

@@ -40,10 +40,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import CertificateError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, counted
 from mechdesign.core.validation import finite_array
-from mechdesign.exact.exponential import exp_upper, float_up
+from mechdesign.exact.randomness import exp_upper, float_up
 from mechdesign.families.workload.patterns import patterns_from
 
 Array = NDArray[np.float64]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import TextInNotebooks, encode
+from mechdesign.core.values import TextInNotebooks, encode
 from mechdesign.papers.claims.claim import (
     NOT_EVALUATED,
     UNDECIDED,

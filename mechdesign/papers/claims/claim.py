@@ -12,8 +12,7 @@ import numpy as np
 
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.problem import Status
-from mechdesign.core.text import encode
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import encode, frozen_value
 from mechdesign.papers.claims.evidence import COMPARED, Reading, readings_of, require_evidence
 
 ORIGINS = ("paper", "derived", "computed")

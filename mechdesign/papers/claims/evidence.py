@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.text import encode
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import encode, frozen_value
 
 COMPARED = (
     *("quantity", "value", "relation", "tolerance", "relative_tolerance"),

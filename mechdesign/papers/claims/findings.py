@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from mechdesign.catalog.load import load_model
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model, load_model
 from mechdesign.catalog.shipped import models
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import stated, subject

@@ -8,11 +8,12 @@ from zlib import crc32
 
 import numpy as np
 
-from mechdesign.catalog.model import Model, quantity_of
+from mechdesign.catalog.load import Model, quantity_of
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import simulate, solve
+from mechdesign.core.solve import solve
 from mechdesign.papers.claims.claim import PLACES, Claim, kind_of
 from mechdesign.papers.claims.judge import Series
 from mechdesign.report.compare import Comparison

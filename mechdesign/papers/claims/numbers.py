@@ -16,7 +16,7 @@ import numpy as np
 
 from mechdesign.catalog.curves import CurvePoints, own_value
 from mechdesign.catalog.figure_table import METHOD, FigureTable
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
 from mechdesign.data.frames import Columns, one_cell
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import COMPARISONS, LOST, entries, kind_of

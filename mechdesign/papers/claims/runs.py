@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mechdesign.catalog.load import load_model
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model, load_model
 from mechdesign.catalog.sweeping import run_resumed
 from mechdesign.papers.claims.check import ModelCheck, check_model
 from mechdesign.work.cache import key_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechdesign.catalog.curves import own_value
 from mechdesign.catalog.figure_table import Axis, FigureTable
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.papers.claims.claim import MISPRINT, UNDECIDED, VERDICT_WORDS, Claim, kind_of
 from mechdesign.show.figure import Points
 

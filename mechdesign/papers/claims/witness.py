@@ -22,7 +22,7 @@ from typing import Any
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import encode
+from mechdesign.core.values import encode
 from mechdesign.papers.claims.claim import Claim, kind_of
 from mechdesign.papers.claims.judge import Series, judge
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import table
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import MISPRINT, NOT_EVALUATED, UNDECIDED, VERDICT_WORDS
 from mechdesign.report.compare import verdict_on_certificates
+from mechdesign.show.tables import table
 
 FAMILY_COLUMNS = ("family", "models", "runs", "claims", "as recorded", "differs")
 METHOD_COLUMNS = ("method", "kind", "status", "value", "gap", "gap to best", "certificates")

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from mechdesign.core.text import counted as number_of
+from mechdesign.core.errors import counted as number_of
 from mechdesign.papers.claims.check import decided_text
 from mechdesign.papers.claims.claim import MISPRINT, UNDECIDED, Claim
 from mechdesign.papers.claims.findings import Finding, statements

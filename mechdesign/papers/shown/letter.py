@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mechdesign.catalog.shipped import models
-from mechdesign.core.errors import UnknownNameError, suggestion
-from mechdesign.core.text import counted as number_of
+from mechdesign.core.errors import UnknownNameError, counted as number_of, suggestion
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED
 from mechdesign.papers.claims.findings import WORST, Statement, claims_of, findings, statements_of

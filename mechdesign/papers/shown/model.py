@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from mechdesign.catalog.model import Model
-from mechdesign.core.errors import printable
+from mechdesign.catalog.load import Model
+from mechdesign.core.errors import counted, printable
 from mechdesign.core.fields import parameters_of, values_of
-from mechdesign.core.text import counted, encode
+from mechdesign.core.values import encode
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import claim_line
 from mechdesign.report.tables import cell_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.catalog.figures import model_figures
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.catalog.shipped import models
 from mechdesign.catalog.sweeping import run_resumed, run_sweep
 from mechdesign.core.certificate import Certificate, format_figure

@@ -10,11 +10,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mechdesign.core.text import table
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED
 from mechdesign.papers.claims.sources import KINDS, UNCLAIMED, UNNUMBERED, Item, SourceDocument, tally
 from mechdesign.papers.shown.statements import escaped, tally_text, verdict_words
+from mechdesign.show.tables import table
 
 PLURALS = {"corollary": "corollaries", "property": "properties"}
 

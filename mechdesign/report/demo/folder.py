@@ -15,12 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.catalog.load import load_model
-from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
+from mechdesign.core.errors import (
+    DataError,
+    MissingPackageError,
+    ParameterError,
+    counted,
+    decimals_of,
+    printable,
+)
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted, decimals_of, encode, table
+from mechdesign.core.values import encode
 from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
 from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
 from mechdesign.show.draw import save, svg
+from mechdesign.show.tables import table
 from mechdesign.work.files import read_text, require_name
 
 SOLVED = ("problem", "model", "analytic", "numeric", "bound", "agreement")

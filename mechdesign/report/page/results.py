@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.core.errors import printable
-from mechdesign.core.text import decimals_of
+from mechdesign.core.errors import decimals_of, printable
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     figure_values,

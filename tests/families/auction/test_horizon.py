@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.solve import simulate
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.families.auction import Bid, OnlineAuction, vcg
 from mechdesign.families.auction.horizon import draw_instance, play
 from mechdesign.families.auction.papers.horizon import accuracy

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.optimize import isotonic_regression
 
 import mechdesign as md
-from mechdesign.core.solve import simulate
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.families.contract import PrivacyContractContinuous
 from mechdesign.families.contract.population import density_of
 from mechdesign.families.contract.privacy_contract_continuous import ironed_virtual_cost, minorant

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.solve import simulate
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.families.contract import PrivacyContract
 
 REPETITIONS = 400

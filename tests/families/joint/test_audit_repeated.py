@@ -10,7 +10,7 @@ from itertools import pairwise, product
 import pytest
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import exp_lower
 from mechdesign.families.joint.repeated import RepeatedBits, audit_repeated, epsilon_of_quotient
 
 

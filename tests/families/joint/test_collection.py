@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.solve import simulate
 from mechdesign.families.joint.collection import JointCollection, coordinates, least_flip, variance
 from mechdesign.families.joint.papers.collection import direct_response, singles_direct
 

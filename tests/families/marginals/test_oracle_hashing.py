@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.draws import AffineFamily, collision, prime_from
+from mechdesign.exact.draws import AffineFamily, collision
+from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,

@@ -13,8 +13,7 @@ from scipy import stats
 from mechdesign.collect.base import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.draws import below, bernoulli_words
-from mechdesign.exact.exponential import exp_lower, log_ratio
-from mechdesign.exact.randomness import TOTAL, NumpySource
+from mechdesign.exact.randomness import TOTAL, NumpySource, exp_lower, log_ratio
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import bit_source
+from mechdesign.exact.randomness import bit_source, exp_lower
 from mechdesign.families.marginals.papers.rivals import (
     AllMarginals,
     BinaryEncoded,

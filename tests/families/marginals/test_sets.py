@@ -13,8 +13,7 @@ from scipy import stats
 
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.marginals.oracles import SubsetSelection
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
 from tests.support.statistics import ends_are_where_the_reach_ends, reaches

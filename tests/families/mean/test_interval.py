@@ -8,7 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import exp_lower
 from mechdesign.families.mean import MeanInterval, interval_methods
 from mechdesign.families.mean.interval import value_at
 from mechdesign.families.mean.interval_methods import Term, dual_bound, posynomial, rounded_inward

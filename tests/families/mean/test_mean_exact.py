@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, ModelFileError, ParameterError
 from mechdesign.core.validation import as_written
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower, exp_upper
 from tests.support.exact import channel_optimum, nary_optimum, plain_factors, truth_gains
 
 RATIONAL = {2: math.log(2), 3: math.log(3), 10: math.log(10)}

@@ -21,8 +21,7 @@ from mechdesign.audit.channel import (
 from mechdesign.audit.metric import MetricChannel, needed_pairs
 from mechdesign.collect import PrivacyTarget
 from mechdesign.core.errors import MechDesignError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.contract.incentives import audit_menu, monotonicity
 from tests.support.attacks import (
     NO_NUMBERS,

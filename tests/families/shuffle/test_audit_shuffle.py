@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.exact.randomness import exp_lower, exp_upper
 from mechdesign.families.shuffle.enumeration import (
     exact_hockey_stick,
     kary_rows,

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.mass import binomial_window
-from mechdesign.exact.exponential import exp_upper
+from mechdesign.exact.randomness import exp_upper
 from mechdesign.families.shuffle.judge import ShuffleAttack, kary_attacks
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechdesign.collect.base import Randomizer
-from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
+from mechdesign.exact.randomness import exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.enumeration import kary_rows
 from mechdesign.families.shuffle.promise import delta_bounds, largest_local, proven
 from tests.support.enumeration import worst_divergence

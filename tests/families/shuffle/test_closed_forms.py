@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.exact.randomness import exp_lower, exp_upper
 from mechdesign.families.shuffle.enumeration import kary_rows
 from mechdesign.families.shuffle.papers.theorems import TheoremSetting, bennett, hoeffding
 from tests.support.enumeration import worst_divergence

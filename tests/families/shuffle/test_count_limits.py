@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.collect.frequency_limits import WorstLimits
+from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.families.shuffle.count_limits import (
     CountLimits,
     Group,

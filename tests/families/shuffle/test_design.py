@@ -8,8 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.response import ExtendedResponse
 from tests.support.enumeration import worst_divergence
 

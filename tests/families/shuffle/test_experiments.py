@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.solve import simulate
 from mechdesign.families.shuffle import Cnt2M, CntRR, HistMM
 from mechdesign.families.shuffle.papers.choosing import fitting
 from mechdesign.families.shuffle.papers.counts import (

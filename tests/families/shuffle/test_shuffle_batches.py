@@ -10,8 +10,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL, bit_source
+from mechdesign.exact.randomness import TOTAL, bit_source, exp_lower
 from mechdesign.families.shuffle import MURS, BatchShuffler
 from mechdesign.families.shuffle.messages import dropped
 from mechdesign.families.shuffle.promise import Promise

@@ -9,8 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import DataError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.shuffle import MURS, SOLH, HistRR, RSumRM, RSumRR
 from mechdesign.families.shuffle.papers.counts import fakes_rmse
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise

@@ -16,8 +16,7 @@ from mechdesign.audit.mass import binomial_mass
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.exact.draws import collision
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.shuffle import PUCM, HistDump, RangeTree
 from mechdesign.families.shuffle.fair_coins import rows_divergence
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise

@@ -15,8 +15,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower, exp_upper
 from mechdesign.families.shuffle import DistinctParity, HistDump, UniformityDump
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.secure import hides_parity

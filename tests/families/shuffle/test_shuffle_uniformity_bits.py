@@ -10,8 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import DataError
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.shuffle import AUT, PUT
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.uniformity_tests import null_variance

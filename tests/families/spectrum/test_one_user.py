@@ -10,8 +10,8 @@ import pytest
 from scipy.integrate import quad
 
 import mechdesign as md
+from mechdesign.catalog.sweeping import simulate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.solve import simulate
 
 
 def numbers(seed, count, low=-1.5, high=1.5):

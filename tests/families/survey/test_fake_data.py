@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import mechdesign as md
-from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import exp_lower
 from mechdesign.families.survey.papers.limit import FakeData, adaptive, variance
 
 

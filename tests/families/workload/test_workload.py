@@ -10,8 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.values import changed
 from mechdesign.data.intake import Intake
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.workload import PatternWeights, WorkloadRelease
 from mechdesign.families.workload.weights import DIGITS, RESERVE, audit_patterns, blank_weights
 

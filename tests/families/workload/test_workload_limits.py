@@ -7,8 +7,7 @@ import pytest
 
 import mechdesign as md
 from benchmarks.coverage_workload import drawn_counts
-from mechdesign.collect.frequency_limits import quantile_ends
-from mechdesign.collect.intervals import rare_step, tail_of
+from mechdesign.collect.intervals import quantile_ends, rare_step, tail_of
 from mechdesign.families.workload.event_release import ClassCurves
 from mechdesign.families.workload.weights import FEW
 

@@ -33,23 +33,13 @@ from numpy.typing import NDArray
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, of_sets
-from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.tables import Values
-from mechdesign.core.text import counted
+from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.bits import (
-    as_texts,
-    compiled,
-    corrected,
-    member_counts,
-    of_parity,
-    read_sets,
-    width,
-)
-from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, digits, heads, tails_below
-from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.data.intake import Values
+from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, width
+from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, heads, tails_below
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, corrected, of_parity
 from mechdesign.families.marginals.sets.shapes import packed_subsets
 
 Packed = NDArray[np.uint8]
@@ -59,6 +49,32 @@ FEWEST = 64
 
 MASK_NANOSECONDS = 30
 """What numpy takes for a category that is drawn for the repair, about."""
+
+
+def digits(width: int, count: int, source: BitSource) -> NDArray[Any]:
+    """Return independent uniform numbers of this many binary digits, as short as these allow.
+
+    Parameters
+    ----------
+    width : int
+        From 0 to 62.
+
+    Returns
+    -------
+    (count,) array of uint8, uint16, uint32 or int64
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> digits(3, 1000, bit_source(1)).dtype, int(digits(3, 100, bit_source(1)).max())
+    (dtype('uint8'), 7)
+    """
+    if count < FEW:
+        return source.integers(count) & ((1 << width) - 1)
+    size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
+    kind = np.dtype(np.int64) if size == 8 else np.dtype(f"u{size}")
+    draws: NDArray[Any] = source.words(-(-count * size // 8)).view(kind)[:count] & kind.type((1 << width) - 1)
+    return draws
 
 
 def below_weight(weight: int, count: int, source: BitSource) -> NDArray[np.bool_]:

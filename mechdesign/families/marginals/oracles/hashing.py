@@ -15,9 +15,9 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Shares
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
-from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource, weight
+from mechdesign.exact.draws import AffineFamily, below, collision
+from mechdesign.exact.numbers import prime_from
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
 
 BLOCK = 1 << 16

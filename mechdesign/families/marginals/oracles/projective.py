@@ -21,7 +21,8 @@ from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draws import below, prime_from
+from mechdesign.exact.draws import below
+from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.oracles.blocks import BlockDesign, NumberedBlocks
 

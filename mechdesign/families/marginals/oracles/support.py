@@ -30,19 +30,72 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, implausible
+from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.scores import few_users
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.tables import require_no_mask
-from mechdesign.core.text import counted
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.core.values import USERS, Forecast
-from mechdesign.exact.exponential import exp_lower
-from mechdesign.exact.numbers import plain, plain_int, text_of
-from mechdesign.exact.randomness import BITS
+from mechdesign.exact.bits import Packed
+from mechdesign.exact.numbers import plain, plain_int, require_no_mask, text_of
+from mechdesign.exact.randomness import BITS, exp_lower
+
+
+def own_bits(bits: Packed, size: int, codes: Codes, draws: Codes, limit: int, inside: int) -> None:
+    """Set the bit of each row's own category where its number is below a limit, else clear it.
+
+    ``bits`` holds ``size`` bytes a row; ``inside`` is the mask of the last byte's bits of categories.
+    """
+    for row in range(len(codes)):
+        place = row * size + (codes[row] >> 3)
+        mask = 128 >> (codes[row] & 7)
+        if draws[row] < limit:
+            bits[place] = np.uint8(bits[place] | mask)
+        else:
+            bits[place] = np.uint8(bits[place] & (255 - mask))
+        last = row * size + size - 1
+        bits[last] = np.uint8(bits[last] & inside)
+
+
+def corrected(bits: Packed, size: int, rows: Codes, lacking: Codes, without: Codes, candidates: Codes) -> int:
+    """Add the candidates of each row that lacks members; remove those of each row that has too many.
+
+    Row ``rows[i]`` has as many candidates, one after the other, as it lacks members or has too many of them.
+    What each lacks afterwards is written over ``rows`` and ``lacking``; returns for how many rows.
+    """
+    at, left = 0, 0
+    for number in range(len(rows)):
+        row, lack = rows[number], lacking[number]
+        start, own, adds = row * size, without[row], lack > 0
+        for _ in range(abs(lack)):
+            category = candidates[at]
+            at += 1
+            place, mask = start + (category >> 3), 128 >> (category & 7)
+            if adds and category != own and not bits[place] & mask:
+                bits[place] = np.uint8(bits[place] | mask)
+                lack -= 1
+            elif not adds and bits[place] & mask:
+                bits[place] = np.uint8(bits[place] & (255 - mask))
+                lack += 1
+        if lack:
+            rows[left], lacking[left] = row, lack
+            left += 1
+    return left
+
+
+def of_parity(rows: NDArray[Any], even: NDArray[np.bool_], draws: NDArray[Any], reports: Codes) -> None:
+    """Write the drawn numbers; where the parity with the row is wrong, the row's lowest digit is flipped."""
+    for place in range(len(rows)):
+        row, number = int(rows[place]), int(draws[place])
+        parity = number & row
+        parity ^= parity >> 32
+        parity ^= parity >> 16
+        parity ^= parity >> 8
+        parity ^= parity >> 4
+        parity = 0x6996 >> (parity & 15) & 1
+        reports[place] = number ^ (row & -row) if parity == even[place] else number
 
 
 class CellCounts(Server[MechanismT]):

@@ -12,29 +12,30 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
-from mechdesign.core.tables import Values
+from mechdesign.collect.oracle import Moments, Shares, falling_product, from_factorials, mixed, one_more
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.exact.bits import (
-    Packed,
-    as_texts,
-    compiled,
-    member_counts,
-    own_bits,
-    padding,
-    read_sets,
-    width,
-)
+from mechdesign.data.intake import Values
+from mechdesign.exact.bits import Packed, as_texts, compiled, member_counts, padding, read_sets, width
 from mechdesign.exact.draws import bernoulli_words
-from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource, weight
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
+from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, own_bits
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""
 
 NANOSECONDS = 20
 """What numpy takes for the user's bit of a report, about."""
+
+
+def binomial_moments(number: int, chance: Fraction) -> Moments:
+    """Return the moments of how many of ``number`` independent bits are 1.
+
+    Examples
+    --------
+    >>> binomial_moments(2, Fraction(1, 2))[1:3]
+    (Fraction(1, 1), Fraction(3, 2))
+    """
+    return from_factorials([Fraction(falling_product(number, r)) * chance**r for r in range(5)])
 
 
 class UnaryEncoding(SupportOracle):

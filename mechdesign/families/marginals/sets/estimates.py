@@ -30,13 +30,13 @@ from mechdesign.collect.collecting import (
     marked,
 )
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, implausible
-from mechdesign.collect.scores import few_users
-from mechdesign.core.errors import DataError
+from mechdesign.collect.intervals import FrequencyLimits
+from mechdesign.collect.scores import few_users, implausible
+from mechdesign.core.errors import DataError, counted
 from mechdesign.core.extensions import former_arguments
-from mechdesign.core.tables import Block, Source
-from mechdesign.core.text import counted, json_object
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import AskedTables, Columns, CrossTable, CrossTables, with_question
+from mechdesign.data.intake import Block, Source
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes

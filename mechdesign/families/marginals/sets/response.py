@@ -23,12 +23,11 @@ from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import former_arguments
-from mechdesign.core.tables import Values
-from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
+from mechdesign.data.intake import Values
 from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, BitSource, weight

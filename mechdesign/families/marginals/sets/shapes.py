@@ -33,15 +33,13 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
-from mechdesign.core.errors import ModelFileError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ModelFileError, ParameterError, counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.bits import compiled, floyd_members, width as bytes_of
+from mechdesign.exact.bits import Packed, compiled, width as bytes_of
 from mechdesign.exact.draws import Again, below
-from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_written
 from mechdesign.families.marginals.oracles.support import ReportClass
 
 MEMBER_NANOSECONDS = 10
@@ -108,6 +106,30 @@ Factor = tuple[int, int]
 
 MOST_CELLS = 1 << 16
 """Cells of the table that a CellSet takes subsets of, at most."""
+
+
+def floyd_members(bits: Packed, size: int, without: Codes, draws: Codes, limits: Codes, ends: Codes) -> bool:
+    """Fill empty sets by Floyd's algorithm; return whether all numbers were below the ends of their limits.
+
+    The numbers of all rows for the first limit come first. Where a number is beyond the last multiple of its
+    limit, the sets are not to be used.
+    """
+    count = len(without)
+    for row in range(count):
+        own, start = without[row], row * size
+        for number in range(len(limits)):
+            random, limit = draws[number * count + row], limits[number]
+            if random >= ends[number]:
+                return False
+            category = random % limit
+            if category >= own:
+                category += 1
+            place, mask = start + (category >> 3), 128 >> (category & 7)
+            if bits[place] & mask:
+                category = limit if limit > own else limit - 1
+                place, mask = start + (category >> 3), 128 >> (category & 7)
+            bits[place] = np.uint8(bits[place] | mask)
+    return True
 
 
 @frozen_value()

@@ -31,7 +31,7 @@ from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
-from mechdesign.exact.exponential import exp_lower, exp_upper, float_up, log_ratio
+from mechdesign.exact.randomness import exp_lower, exp_upper, float_up, log_ratio
 from mechdesign.families.survey import limit as mixtures
 from mechdesign.families.survey.limit import SurveyLimit
 from mechdesign.families.survey.limit_bounds import bounds_of

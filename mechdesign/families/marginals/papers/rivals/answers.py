@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import json_object, listed, table
+from mechdesign.core.errors import ParameterError, listed
 from mechdesign.core.validation import in_range
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, CrossTable, CrossTables, tidy_columns
 from mechdesign.families.marginals.papers.rivals.base import (
     Array,
@@ -26,6 +26,7 @@ from mechdesign.families.marginals.papers.rivals.encoded import DecodedMarginals
 from mechdesign.families.marginals.papers.rivals.expectation import ProductReports
 from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import MOST_PANELS, together
+from mechdesign.show.tables import table
 
 SHOWN = 60
 """Cells that are printed."""

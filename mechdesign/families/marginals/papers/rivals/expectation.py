@@ -20,8 +20,7 @@ from mechdesign.audit.classes import compose
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import one_of, user_count
-from mechdesign.exact.exponential import float_down
-from mechdesign.exact.randomness import Rng, bit_source, numpy_generator
+from mechdesign.exact.randomness import Rng, bit_source, float_down, numpy_generator
 from mechdesign.families.marginals.papers.rivals.base import (
     Array,
     CellOracle,

@@ -71,6 +71,7 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
     """
 
     type: ClassVar[str] = "marginal-rival"
+    exact_alternative = "it is for comparisons only: build 'marginal-release'"
     subject: ClassVar[str] = "tables of attributes take"
 
     def __init__(self, attributes: Attributes, rival: Rival, users: int | None = None) -> None:
