@@ -26,7 +26,7 @@ from mechdesign.core.errors import (
     printable,
     suggestion,
 )
-from mechdesign.core.tables import Source
+from mechdesign.data.intake import Source
 
 Array = NDArray[np.float64]
 Public = dict[str, NDArray[Any]]

@@ -22,8 +22,7 @@ from mechdesign.analysis.student import DifferenceLimits, holm, p_value
 from mechdesign.analysis.weights import raked, weighted_estimate
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
-from mechdesign.core.errors import EstimationError, ParameterError, named_option
-from mechdesign.core.text import counted
+from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE, interval_figures
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from mechdesign.analysis.asking import ReportTable
 from mechdesign.analysis.report_scores import scores_of
-from mechdesign.core.errors import EstimationError, ParameterError, named_option
-from mechdesign.core.text import counted, json_object
+from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
+from mechdesign.core.values import json_object
 from mechdesign.solvers.least_squares import nonnegative_quadratic
 
 Array = NDArray[np.float64]

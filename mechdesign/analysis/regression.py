@@ -28,8 +28,7 @@ from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import StudentLimits
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
-from mechdesign.core.errors import EstimationError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import EstimationError, ParameterError, counted
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures
 

@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.oracle import Oracle
-from mechdesign.core.errors import MethodError
-from mechdesign.core.text import counted
+from mechdesign.core.errors import MethodError, counted
 from mechdesign.exact.bits import read_sets
 
 Array = NDArray[np.float64]

@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from mechdesign.analysis.likelihood_tests import most_likely_shares
 from mechdesign.collect.estimate import FrequencyEstimate, project_to_simplex
 from mechdesign.collect.intervals import normal_quantile
-from mechdesign.core.errors import MethodError, ParameterError, suggestion
-from mechdesign.core.text import counted, json_object, table
+from mechdesign.core.errors import MethodError, ParameterError, counted, suggestion
 from mechdesign.core.validation import integer
+from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, Tidy
+from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from mechdesign.analysis.asking import ReportTable
-    from mechdesign.core.tables import Block
+    from mechdesign.data.intake import Block
 
 REPORT_TABLE = "a file of reports with public columns beside them: CSV or Parquet"
 
@@ -81,40 +81,6 @@ def _test_options(test: argparse.ArgumentParser) -> None:
     test.add_argument("--json", action="store_true", help="print JSON")
 
 
-def group_options(estimate: argparse.ArgumentParser) -> None:
-    """Add the options of ``estimate`` that compare groups and weigh reports."""
-    estimate.add_argument("--by", metavar="COLUMN", help="groups by a public column, and their differences")
-    estimate.add_argument("--question", metavar="NAME", help="of a survey, with --by or --weights")
-    estimate.add_argument("--weights", metavar="COLUMN", help="public column of weights")
-    estimate.add_argument(
-        "--margins",
-        metavar="FILE",
-        help="CSV with column,value,size of the population: weights that meet them",
-    )
-    estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
-    estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
-    estimate.add_argument(
-        "--shrunk",
-        nargs="?",
-        const="empirical-bayes",
-        choices=("empirical-bayes", "cut", "smooth"),
-        help="also shares for pictures, nearer to the truth in total (default method: empirical-bayes)",
-    )
-
-
-OPTIONS = ("by", "weights", "margins", "strata", "cluster")
-
-
-def is_weighted(options: argparse.Namespace) -> bool:
-    """Whether an ``estimate`` compares groups or weighs reports."""
-    wanted = any(getattr(options, name, None) is not None for name in OPTIONS)
-    if wanted and options.shrunk is not None:
-        raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
-    if not wanted and getattr(options, "question", None) is not None:
-        raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
-    return wanted
-
-
 def _answers(options: argparse.Namespace, path: str) -> ReportTable:
     from mechdesign.analysis.asking import read_answers
     from mechdesign.collect import load_mechanism
@@ -130,7 +96,7 @@ def _answers(options: argparse.Namespace, path: str) -> ReportTable:
 
 
 def _scores(options: argparse.Namespace) -> int:
-    from mechdesign.core.text import counted
+    from mechdesign.core.errors import counted
     from mechdesign.data.outputs import DATA, require_output, require_suffix
     from mechdesign.data.writing import write_blocks
 
@@ -192,7 +158,7 @@ def _regress(options: argparse.Namespace) -> int:
 
 def _test(options: argparse.Namespace) -> int:
     from mechdesign.analysis.likelihood_tests import independence
-    from mechdesign.core.text import encode
+    from mechdesign.core.values import encode
 
     if options.draws is not None and options.draws < 0:
         raise ParameterError("--draws", f"is {options.draws}", "give 0 or more")
@@ -274,7 +240,8 @@ def _margins(path: str) -> dict[str, dict[str, float]]:
 
 def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]) -> None:
     """Print results, or write their tables."""
-    from mechdesign.core.text import counted, encode
+    from mechdesign.core.errors import counted
+    from mechdesign.core.values import encode
 
     picture = FigureOutput(options, [options.mechanism, *paths], options.output)
     if picture:

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
-from mechdesign.cli.analysis import estimate_groups, group_options, is_weighted
 from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
 from mechdesign.cli.parser import (
     FINE,
@@ -130,8 +129,43 @@ def _estimate_options(estimate: argparse.ArgumentParser) -> None:
     picture = "the estimates with their intervals"
     operation_options(estimate, options, inputs, several=True, output="", picture=picture)
     dask_option(estimate)
-    group_options(estimate)
+    _group_options(estimate)
     estimate.set_defaults(operation="estimate")
+
+
+def _group_options(estimate: argparse.ArgumentParser) -> None:
+    """Add the options of ``estimate`` that compare groups and weigh reports."""
+    estimate.add_argument("--by", metavar="COLUMN", help="groups by a public column, and their differences")
+    estimate.add_argument("--question", metavar="NAME", help="of a survey, with --by or --weights")
+    estimate.add_argument("--weights", metavar="COLUMN", help="public column of weights")
+    estimate.add_argument(
+        "--margins",
+        metavar="FILE",
+        help="CSV with column,value,size of the population: weights that meet them",
+    )
+    estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
+    estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
+    estimate.add_argument(
+        "--shrunk",
+        nargs="?",
+        const="empirical-bayes",
+        choices=("empirical-bayes", "cut", "smooth"),
+        help="also shares for pictures, nearer to the truth in total (default method: empirical-bayes)",
+    )
+
+
+WEIGHING = ("by", "weights", "margins", "strata", "cluster")
+"""Options of ``estimate`` that need the public columns."""
+
+
+def _is_weighted(options: argparse.Namespace) -> bool:
+    """Whether an ``estimate`` compares groups or weighs reports."""
+    wanted = any(getattr(options, name, None) is not None for name in WEIGHING)
+    if wanted and options.shrunk is not None:
+        raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
+    if not wanted and getattr(options, "question", None) is not None:
+        raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
+    return wanted
 
 
 def _run_options(run: argparse.ArgumentParser) -> None:
@@ -346,7 +380,9 @@ def _randomize(options: argparse.Namespace) -> int:
 
 
 def _estimate(options: argparse.Namespace) -> int:
-    if is_weighted(options):
+    if _is_weighted(options):
+        from mechdesign.cli.analysis import estimate_groups
+
         return estimate_groups(options)
     from mechdesign.cli.operations import execute
 

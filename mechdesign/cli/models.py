@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from mechdesign.cli.parser import AddCommand
-from mechdesign.cli.parser import FINE
-from mechdesign.cli.parser import FigureOutput
-from mechdesign.cli.parser import MISMATCH
-from mechdesign.cli.parser import add_users
-from mechdesign.cli.parser import figure_option
-from mechdesign.cli.parser import method_options
-from mechdesign.cli.parser import model_of
-from mechdesign.cli.parser import model_options
-from mechdesign.cli.parser import options_of
-from mechdesign.cli.parser import overrides_of
-from mechdesign.cli.parser import print_json
-from mechdesign.cli.parser import run_many
-from mechdesign.cli.parser import run_options
-from mechdesign.cli.parser import without_families
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.errors import UnknownNameError
-from mechdesign.core.errors import suggestion
-from typing import Any
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.cli.parser import (
+    FINE,
+    MISMATCH,
+    AddCommand,
+    FigureOutput,
+    add_users,
+    figure_option,
+    method_options,
+    model_of,
+    model_options,
+    options_of,
+    overrides_of,
+    print_json,
+    run_many,
+    run_options,
+    without_families,
+)
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution

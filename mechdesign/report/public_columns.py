@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.collecting import mark_in, require_columns
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.tables import Block, length
-from mechdesign.core.text import counted
+from mechdesign.core.errors import ParameterError, counted
+from mechdesign.data.intake import Block, length
 
 MOST_VALUES = 1000
 """Different values of a column that are counted; one with more singles people out."""

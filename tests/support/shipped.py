@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from mechdesign.catalog import load_model, models
-from mechdesign.catalog.model import Model
+from mechdesign.catalog.load import Model
 from mechdesign.catalog.shipped import models_folder
 
 
