@@ -332,7 +332,6 @@ def _has(name: str, word: str) -> bool:
     return word in Path(file).read_text(encoding="utf-8")
 
 
-@cache
 def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
     """Return the function of this name that a module of the problem's own defines, or None.
 
@@ -342,6 +341,30 @@ def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | N
     >>> ".response.papers." in companion(RandomizedResponse, "quantities").__module__
     True
     """
+    if is_in_a_notebook(problem_class):
+        return _companion(problem_class, name)
+    return _companion_in_package(problem_class, name)
+
+
+def is_in_a_notebook(problem_class: type[Problem]) -> bool:
+    """Whether a class, or one that it derives from, is in a notebook or script, which may still bring more.
+
+    Examples
+    --------
+    >>> from mechdesign.families.response import RandomizedResponse
+    >>> is_in_a_notebook(RandomizedResponse)
+    False
+    """
+    owners = [owner for owner in problem_class.__mro__ if issubclass(owner, Problem) and owner is not Problem]
+    return any("." not in owner.__module__ for owner in owners)
+
+
+@cache
+def _companion_in_package(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
+    return _companion(problem_class, name)
+
+
+def _companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
     for module in modules_of(problem_class, f"def {name}("):
         function: Callable[..., Any] | None = vars(module).get(name)
         if function is not None and function.__module__ == module.__name__:

@@ -32,7 +32,7 @@ from mechdesign.core.errors import (
     is_failure,
     suggestion,
 )
-from mechdesign.core.problem import Method, Outcome, Problem, Status, companion, modules_of
+from mechdesign.core.problem import Method, Outcome, Problem, Status, companion, is_in_a_notebook, modules_of
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import MechanismT_co, changed
 from mechdesign.exact.numbers import rounding_allowance
@@ -198,14 +198,9 @@ def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
     ['closed-form', 'geometric', 'staircase']
     """
     problem_class = problem if isinstance(problem, type) else type(problem)
-    if any("." not in owner.__module__ for owner in _owners(problem_class)):
+    if is_in_a_notebook(problem_class):
         return _methods(problem_class)  # a notebook or a script can still bring some, or other ones
-    return _methods_of_package(problem_class)
-
-
-def _owners(problem_class: type[Problem]) -> list[type[Problem]]:
-    """Return the class and those that it derives from, up to the base class of problems."""
-    return [owner for owner in problem_class.__mro__ if issubclass(owner, Problem) and owner is not Problem]
+    return _methods_of_package(problem_class) or _methods(problem_class)  # none yet is not remembered
 
 
 @cache

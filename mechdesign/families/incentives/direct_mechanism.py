@@ -24,15 +24,17 @@ from mechdesign.families.incentives.deviations import (
     certificates_of,
     exact_rule,
 )
-from mechdesign.families.incentives.direct_rule import DirectRule
+from mechdesign.families.incentives.direct_rule import DirectRule, outcomes_figure
 from mechdesign.families.incentives.environment import (
     Environment,
     Whole,
     amounts_of,
+    decimal_name,
     fraction_amount,
     nested_list,
 )
 from mechdesign.families.incentives.environments import NAMED, environment_of
+from mechdesign.show.figure import Figure, Panel, Points
 
 Goal = Literal["revenue", "welfare", "weights"]
 Outcomes = Literal["lotteries", "deterministic"]
@@ -305,3 +307,32 @@ def variables_of(rule: ExactRule) -> dict[str, Any]:
         "payments": payments.astype(np.float64),
         "rule": rule,
     }
+
+
+def figures(problem: DirectMechanism, solution: Solution[Any]) -> list[Figure]:
+    """Return the outcomes by reported types; for two goods, which item of the menu each type takes."""
+    rule = problem.rule_of(solution.variables)
+    if problem.environment.stated.get("name") == "two-goods":
+        return [_plane(problem.environment, rule)]
+    lotteries = (rule.lotteries.reshape(problem.environment.profiles, -1) / rule.out_of).astype(np.float64)
+    return [outcomes_figure(problem.environment, lotteries)]
+
+
+def _plane(environment: Environment, rule: ExactRule) -> Figure:
+    """Return the types of a buyer of two goods in the plane of their values, by what they get and pay."""
+    kinds = [[float(Fraction(part)) for part in name.split()] for name in environment.types[0]]
+    items: dict[str, list[list[float]]] = {}
+    prices = rule.payment_fractions().reshape(-1).tolist()
+    for pair, row, price in zip(kinds, rule.lottery_fractions().tolist(), prices, strict=True):
+        parts = [
+            f"{name}" if share == 1 else f"{decimal_name(share)} {name}"
+            for name, share in zip(environment.outcomes, row, strict=True)
+            if share
+        ]
+        items.setdefault(f"{' + '.join(parts)} for {decimal_name(price)}", []).append(pair)
+    marks = [
+        Points(x=[pair[0] for pair in pairs], y=[pair[1] for pair in pairs], label=text)
+        for text, pairs in items.items()
+    ]
+    panel = Panel("value of the first good", "value of the second good", marks)
+    return Figure("What each type takes, and its price", [panel])

@@ -184,6 +184,9 @@ class DirectRule(Mechanism):
 
     def profile(self, types: Sequence[Any]) -> int:
         """Return the number of a profile of types, by their names."""
+        if isinstance(types, (str, Mapping)) or not hasattr(types, "__len__"):
+            what = f"expected a list of {len(self.environment.agents)} types, got {text_of(types)}"
+            raise DataError("types", what, "name the type of each agent")
         if len(types) != len(self.environment.agents):
             raise DataError("types", f"expected {len(self.environment.agents)} types, got {len(types)}")
         number = 0
@@ -271,17 +274,7 @@ class DirectRule(Mechanism):
 
     def figures(self) -> list[Figure]:
         """Return the lotteries of the first profiles."""
-        count = min(MOST_DRAWN, self.environment.profiles)
-        chances = self.weights[:count] / np.array(self.out_of[:count])[:, None]
-        names = []
-        for number in range(count):
-            place = np.unravel_index(number, self.environment.counts)
-            names.append(", ".join(self.environment.profile_names(tuple(int(part) for part in place))))
-        marks = [
-            Bars(x=np.arange(count), y=chances[:, outcome], label=name)
-            for outcome, name in enumerate(self.environment.outcomes[:8])
-        ]
-        return [Figure("Outcomes by reported types", [Panel("types", "probability", marks, x_names=names)])]
+        return [outcomes_figure(self.environment, self.weights / np.array(self.out_of)[:, None])]
 
     def _figures(self) -> str:
         environment, demands = self.environment, self.demands
@@ -291,6 +284,18 @@ class DirectRule(Mechanism):
             f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
         )
         return text if demands.participation == "none" else f"{text}, {demands.participation} participation"
+
+
+def outcomes_figure(environment: Environment, lotteries: NDArray[np.float64]) -> Figure:
+    """Return the probabilities of the outcomes for the first profiles of types, a row each."""
+    count = min(MOST_DRAWN, environment.profiles)
+    places = [np.unravel_index(number, environment.counts) for number in range(count)]
+    names = [", ".join(environment.profile_names(tuple(map(int, place)))) for place in places]
+    marks = [
+        Bars(x=np.arange(count), y=lotteries[:count, outcome], label=name)
+        for outcome, name in enumerate(environment.outcomes[:8])
+    ]
+    return Figure("Outcomes by reported types", [Panel("types", "probability", marks, x_names=names)])
 
 
 def reduced_lotteries(rule: ExactRule) -> tuple[list[list[int]], list[int]]:

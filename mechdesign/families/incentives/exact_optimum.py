@@ -17,6 +17,7 @@ import numpy as np
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted, short_text
+from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
@@ -37,6 +38,10 @@ MOST_ROUNDS = 60
 
 FEW_ENTRIES = 400_000
 """With at most this many entries in all rows of deviations, all are in the program from the start."""
+
+
+REQUIREMENTS = ("incentives", "participation", "budget", "payments", "lotteries", "efficiency")
+"""What the rows of a program are of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,16 @@ class DirectPrices:
         return sorted(lies, key=lambda item: -item[1])
 
     def of_requirement(self, requirement: str) -> Fraction:
-        """Return the sum of the prices of a requirement, such as ``budget``: the worth of a unit for all."""
+        """Return the sum of the prices of a requirement, such as ``budget``: the worth of a unit for all.
+
+        It is 0 for a requirement that is not demanded or costs nothing.
+
+        Raises
+        ------
+        ParameterError
+            For a name that no requirement has.
+        """
+        one_of("requirement", requirement, REQUIREMENTS)
         return sum((price for kind, _, price, _ in self.named if kind == requirement), Fraction(0))
 
 

@@ -16,7 +16,6 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.exact.numbers import text_of
 from mechdesign.families.incentives.deviations import (
     Demands,
     ExactAudit,
@@ -34,6 +33,7 @@ from mechdesign.families.incentives.environment import (
     require_size,
     written,
 )
+from mechdesign.show.figure import Figure
 
 DEMANDS = Demands()
 """Incentives and participation of each type; with one buyer they are dominant and ex post."""
@@ -98,7 +98,9 @@ def _cost(problem: Screening, name: str, value: Any) -> Amounts | Fraction:
         return Amounts(costs)
     result = fraction_amount(name, value)
     if problem.quantities is None and result <= 0:
-        raise ParameterError(name, f"{text_of(result)} is not above 0", "continuous quantities need a cost")
+        raise ParameterError(
+            name, f"{decimal_name(result)} is not above 0", "continuous quantities need a cost"
+        )
     return result
 
 
@@ -235,3 +237,8 @@ def menu_variables(offered: Any, rule: ExactRule) -> dict[str, Any]:
         "payments": narrowed.payment_fractions().reshape(-1).astype(np.float64),
         "menu": ExactMenu(tuple(quantities.tolist()), narrowed),
     }
+
+
+def figures(problem: Screening, solution: Solution[Any]) -> list[Figure]:
+    """Return quantity and payment by type."""
+    return problem.mechanism(solution).figures()
