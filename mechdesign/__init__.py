@@ -9,6 +9,7 @@ What there is, by what it is for:
 - mechanisms from files: ``load_mechanism``
 - the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
 - pictures of all of these: ``plot(thing, path)``
+- whether a class of problems of your own keeps what it has to: ``check_problem(problem)``
 - a proven bound for any convex program of your own, written in cvxpy: ``prove(program)``
 
 Examples
@@ -134,6 +135,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.papers.claims import check_models
     from mechdesign.report.compare import Comparison, compare
     from mechdesign.report.plot import plot
+    from mechdesign.report.problem_check import check_problem
     from mechdesign.report.ranking import choose
     from mechdesign.solvers.prove import ProvenBound, prove
 
@@ -195,6 +197,7 @@ __all__ = [
     "SurveyLimit",
     "UnknownNameError",
     "check_models",
+    "check_problem",
     "choose",
     "compare",
     "load_mechanism",
@@ -230,6 +233,7 @@ _HOMES = {
     "Solution": "core.solution",
     "UnknownNameError": "core.errors",
     "check_models": "papers.claims",
+    "check_problem": "report.problem_check",
     "choose": "report.ranking",
     "compare": "report.compare",
     "load_mechanism": "collect",

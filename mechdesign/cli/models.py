@@ -94,6 +94,11 @@ def _check_options(added: argparse.ArgumentParser, verbose: bool = True) -> None
         added.add_argument(
             "-v", "--verbose", action="store_true", help="print every method and claim of all models"
         )
+        added.add_argument(
+            "--problem",
+            metavar="NAME",
+            help="check a class of problems instead, on its example: a name, or MODULE:CLASS of a file here",
+        )
 
 
 def _findings_options(listing: argparse.ArgumentParser) -> None:
@@ -334,7 +339,26 @@ def _compare(options: argparse.Namespace) -> int:
     return FINE if all(check.passed for check in checks) else MISMATCH
 
 
+def _check_class(options: argparse.Namespace) -> int:
+    """Check what a class of problems has to keep."""
+    from mechdesign.core.fields import problem_from
+    from mechdesign.report.problem_check import check_problem, named_class
+
+    if options.model or options.all:
+        other = f"'{options.model[0]}'" if options.model else "--all"
+        raise ParameterError("--problem", f"cannot be combined with {other}", "drop one of them")
+    kind, overrides = named_class(options.problem), overrides_of(options.set)
+    check = check_problem(problem_from(kind, {**kind.example, **overrides}) if overrides else kind)
+    if options.json:
+        print_json(check.as_dict())
+    else:
+        print(check)
+    return FINE if check.holds else MISMATCH
+
+
 def _check(options: argparse.Namespace) -> int:
+    if options.problem is not None:
+        return _check_class(options)
     from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
     from mechdesign.papers.shown.checks import brief, overview

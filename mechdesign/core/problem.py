@@ -341,27 +341,14 @@ def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | N
     >>> ".response.papers." in companion(RandomizedResponse, "quantities").__module__
     True
     """
-    if is_in_a_notebook(problem_class):
-        return _companion(problem_class, name)
-    return _companion_in_package(problem_class, name)
+    look_up = _companion if is_in_a_notebook(problem_class) else _companion_in_package
+    return look_up(problem_class, name)
 
 
 def is_in_a_notebook(problem_class: type[Problem]) -> bool:
-    """Whether a class, or one that it derives from, is in a notebook or script, which may still bring more.
-
-    Examples
-    --------
-    >>> from mechdesign.families.response import RandomizedResponse
-    >>> is_in_a_notebook(RandomizedResponse)
-    False
-    """
+    """Whether a class, or one that it derives from, is in a notebook or a script, which can bring more."""
     owners = [owner for owner in problem_class.__mro__ if issubclass(owner, Problem) and owner is not Problem]
     return any("." not in owner.__module__ for owner in owners)
-
-
-@cache
-def _companion_in_package(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
-    return _companion(problem_class, name)
 
 
 def _companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
@@ -370,3 +357,6 @@ def _companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | 
         if function is not None and function.__module__ == module.__name__:
             return function
     return None
+
+
+_companion_in_package = cache(_companion)

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,6 +35,7 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.problem import Method, Outcome, Problem, Status, companion, is_in_a_notebook, modules_of
 from mechdesign.core.solution import Solution
+from mechdesign.core.validation import float_up
 from mechdesign.core.values import MechanismT_co, changed
 from mechdesign.exact.numbers import rounding_allowance
 
@@ -434,6 +436,8 @@ def _checked(
 def _bound(problem: Problem[Any], outcome: Outcome) -> tuple[float | None, str]:
     """Return the bound of a method and its proof, cut at what is trivially known; None if not finite."""
     bound, known = outcome.bound, problem.trivial_bound()
+    if isinstance(bound, Fraction):
+        bound = float_up(bound) if problem.sense == "max" else -float_up(-bound)
     if bound is None or not math.isfinite(bound):
         return None, ""
     if known is not None and (bound < known if problem.sense == "min" else bound > known):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from fractions import Fraction
 from types import ModuleType
 
 import pytest
@@ -102,6 +103,18 @@ def test_a_class_of_a_package_without_methods_is_not_remembered_to_have_none(tmp
     finally:
         for name in ("shades.shade", "shades"):
             sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(("sense", "side"), [("max", 1), ("min", -1)])
+def test_a_bound_that_is_a_fraction_becomes_a_double_on_its_side(notebook, sense, side):
+    for bound in (Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(3, 10), Fraction(1)):
+        notebook.Shade.sense = sense
+        cell(notebook, "from fractions import Fraction")
+        outcome = f'md.Outcome("feasible", {{"share": 0.5}}, bound={bound!r}, bound_source="a proof")'
+        cell(notebook, f'METHODS = (md.Method("half", Shade, "heuristic", "", lambda problem: {outcome}),)')
+        found = md.solve(notebook.Shade()).bound
+        assert isinstance(found, float)
+        assert 0 <= side * (Fraction(found) - bound) < 1e-16
 
 
 def test_a_class_of_the_package_is_looked_up_once():
