@@ -24,12 +24,11 @@ from mechdesign.families.incentives.deviations import (
     certificates_of,
     exact_rule,
 )
-from mechdesign.families.incentives.direct_rule import DirectRule, outcomes_figure
+from mechdesign.families.incentives.direct_rule import DirectRule, item_text, outcomes_figure
 from mechdesign.families.incentives.environment import (
     Environment,
     Whole,
     amounts_of,
-    decimal_name,
     fraction_amount,
     nested_list,
 )
@@ -321,15 +320,10 @@ def figures(problem: DirectMechanism, solution: Solution[Any]) -> list[Figure]:
 def _plane(environment: Environment, rule: ExactRule) -> Figure:
     """Return the types of a buyer of two goods in the plane of their values, by what they get and pay."""
     kinds = [[float(Fraction(part)) for part in name.split()] for name in environment.types[0]]
-    items: dict[str, list[list[float]]] = {}
     prices = rule.payment_fractions().reshape(-1).tolist()
+    items: dict[str, list[list[float]]] = {}
     for pair, row, price in zip(kinds, rule.lottery_fractions().tolist(), prices, strict=True):
-        parts = [
-            f"{name}" if share == 1 else f"{decimal_name(share)} {name}"
-            for name, share in zip(environment.outcomes, row, strict=True)
-            if share
-        ]
-        items.setdefault(f"{' + '.join(parts)} for {decimal_name(price)}", []).append(pair)
+        items.setdefault(item_text(environment, row, price), []).append(pair)
     marks = [
         Points(x=[pair[0] for pair in pairs], y=[pair[1] for pair in pairs], label=text)
         for text, pairs in items.items()
