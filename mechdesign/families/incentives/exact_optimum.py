@@ -7,7 +7,7 @@ of the best rule, so that what is called optimal is proven without a tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -109,7 +109,10 @@ def needed_lies(environment: Environment) -> list[Lie]:
 
 
 def exact_optimum(
-    problem: DirectMechanism, lies: Sequence[Lie], fixed: dict[int, int] | None = None
+    problem: DirectMechanism,
+    lies: Sequence[Lie],
+    fixed: dict[int, int] | None = None,
+    solved: Callable[[DirectProgram], ExactOptimum] = lambda program: solve_exactly(program.program),
 ) -> Outcome:
     """Return the optimum, starting from some deviations and adding those by which an agent would gain.
 
@@ -119,6 +122,8 @@ def exact_optimum(
     lies : sequence of (agent, type, report)
     fixed : mapping, optional
         Columns of probabilities that are fixed.
+    solved : callable
+        What solves a program exactly.
     """
     reason = problem.why_unbounded()
     if reason is not None:
@@ -126,7 +131,7 @@ def exact_optimum(
     used, every = list(lies), all_lies(problem.environment)
     for rounds in range(1, MOST_ROUNDS + 1):
         program = DirectProgram(problem, used, fixed)
-        optimum = solve_exactly(program.program)
+        optimum = solved(program)
         if optimum.status == "infeasible" and optimum.prices is not None:
             return _infeasible(problem, program, optimum)
         if optimum.status in ("unbounded", "failed") and len(used) < len(every):
