@@ -146,7 +146,9 @@ def test_rows_that_are_the_same_become_one():
     [
         (md.DirectMechanism(environment={"name": "single-item", "types": [1, 2]}), "there is one agent"),
         (
-            md.DirectMechanism(environment={**AUCTION, "prior": [[0.25] * 4] * 2 + [[0.125, 0.125, 0.25, 0.5]]}),
+            md.DirectMechanism(
+                environment={**AUCTION, "prior": [[0.25] * 4] * 2 + [[0.125, 0.125, 0.25, 0.5]]}
+            ),
             "the prior tells agents apart",
         ),
         (
