@@ -1,7 +1,7 @@
 """The cone program that cvxpy makes of a problem, in fractions, and what a solver says of it.
 
 minimise c'x + d subject to A x + s = b, s in a product of cones: {0}, the nonnegative numbers,
-second-order, semidefinite and exponential cones, in this order. The numbers are the doubles that cvxpy
+second-order, semidefinite, exponential and power cones, in this order. The numbers are the doubles that cvxpy
 computed, exactly. Integer variables are relaxed. The multipliers are those of an interior-point method and,
 for linear programs, also those of a vertex.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +20,16 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.numbers import text_of
+from mechdesign.solvers.dual_cones import Cone
 
 if TYPE_CHECKING:
     import cvxpy
 
 Array = NDArray[np.float64]
 Vector = dict[int, Fraction]
+
+BOTH = (1, -1)
+"""The sides from which a variable is bounded: below, where remainders >= 0 can be moved, and above."""
 
 
 def sense_of(program: cvxpy.Problem) -> str:
@@ -46,8 +51,8 @@ class ConeProgram:
         The same by rows.
     c, b : lists of Fraction
     constant : Fraction
-    cones : list of (kind, rows)
-        ``zero``, ``nonnegative``, ``second-order``, ``semidefinite`` or ``exponential``.
+    cones : list of Cone
+        ``zero``, ``nonnegative``, ``second-order``, ``semidefinite``, ``exponential`` or ``power``.
     duals : list of arrays
         Multipliers of solvers, best first.
     names : list of str
@@ -59,7 +64,7 @@ class ConeProgram:
     c: list[Fraction]
     b: list[Fraction]
     constant: Fraction
-    cones: list[tuple[str, range]]
+    cones: list[Cone]
     duals: list[Array]
     names: list[str]
     sense: str
@@ -82,8 +87,6 @@ class ConeProgram:
         if data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
             return "cvxpy keeps bounds apart from the rows; state them as constraints"
         dims = data["dims"]
-        if dims.p3d or getattr(dims, "pnd", ()):
-            return "a power cone has no proof here; write the power with logarithms or squares"
         value, solver, duals = _solved(relaxed, data, chain, inverse)
         if not duals:
             return f"{solver} found no optimum"
@@ -114,13 +117,13 @@ class ConeProgram:
     @property
     def is_polyhedral(self) -> bool:
         """Whether all cones have corners only, so that a multiplier inside stays inside."""
-        return all(kind in ("zero", "nonnegative") for kind, _ in self.cones)
+        return all(cone.kind in ("zero", "nonnegative") for cone in self.cones)
 
     @cached_property
     def singles(self) -> dict[int, list[tuple[int, Fraction, str]]]:
         """The rows with one variable, by their column: row, entry, and kind of cone."""
         singles: dict[int, list[tuple[int, Fraction, str]]] = {}
-        for kind, rows in self.cones:
+        for kind, rows, _ in self.cones:
             if kind not in ("zero", "nonnegative"):
                 continue
             for row in rows:
@@ -129,11 +132,28 @@ class ConeProgram:
                     singles.setdefault(column, []).append((row, entry, kind))
         return singles
 
+    def sides(self, column: int) -> tuple[int, ...]:
+        """Return from which sides rows with this variable alone bound it; both where one fixes it."""
+        single = self.singles.get(column, ())
+        if any(kind == "zero" for _, _, kind in single):
+            return BOTH
+        signs = {1 if entry < 0 else -1 for _, entry, _ in single}
+        return BOTH if len(signs) == 2 else tuple(signs)
+
+    @cached_property
+    def whole_columns(self) -> tuple[list[list[tuple[int, int]]], int]:
+        """The entries of A as whole numbers, and their common denominator."""
+        common = lcm(1, *(entry.denominator for column in self.columns for _, entry in column))
+        return [[(row, int(entry * common)) for row, entry in column] for column in self.columns], common
+
     def remainder(self, y: Sequence[Fraction]) -> list[Fraction]:
         """Return r = c + A'y."""
+        columns, common = self.whole_columns
+        scale = lcm(1, *{part.denominator for part in y})
+        numbers = [part.numerator * (scale // part.denominator) for part in y]
         return [
-            first + sum((entry * y[row] for row, entry in column), Fraction(0))
-            for first, column in zip(self.c, self.columns, strict=True)
+            first + Fraction(sum(entry * numbers[row] for row, entry in column), common * scale)
+            for first, column in zip(self.c, columns, strict=True)
         ]
 
 
@@ -237,7 +257,7 @@ def _vertex_dual(data: Any) -> Array | None:
     from scipy.optimize import linprog
 
     dims = data["dims"]
-    if dims.soc or dims.psd or dims.exp:
+    if dims.soc or dims.psd or dims.exp or dims.p3d or getattr(dims, "pnd", ()):
         return None
     equal = dims.zero
     matrix, right = data["A"].tocsr(), data["b"]
@@ -269,12 +289,18 @@ def _names(program: Any, stuffed: Any, count: int) -> list[str]:
     return names
 
 
-def _cones(dims: Any) -> Iterator[tuple[str, range]]:
+def _cones(dims: Any) -> Iterator[Cone]:
     start = 0
-    sizes = [("zero", dims.zero), *(("nonnegative", 1) for _ in range(dims.nonneg))]
-    sizes += [("second-order", size) for size in dims.soc]
-    sizes += [("semidefinite", size * (size + 1) // 2) for size in dims.psd]
-    sizes += [("exponential", 3) for _ in range(dims.exp)]
-    for kind, size in sizes:
-        yield kind, range(start, start + size)
+    sizes: list[tuple[str, int, tuple[float, ...]]] = [("zero", dims.zero, ())]
+    sizes += [("nonnegative", 1, ()) for _ in range(dims.nonneg)]
+    sizes += [("second-order", size, ()) for size in dims.soc]
+    sizes += [("semidefinite", size * (size + 1) // 2, ()) for size in dims.psd]
+    sizes += [("exponential", 3, ()) for _ in range(dims.exp)]
+    sizes += [("power", 3, (power,)) for power in dims.p3d]
+    sizes += [("power", len(powers) + 1, tuple(powers)[:-1]) for powers in getattr(dims, "pnd", ())]
+    for kind, size, powers in sizes:
+        exponents = [Fraction(float(power)) for power in powers]
+        if exponents:  # they sum to 1 exactly
+            exponents.append(1 - sum(exponents))
+        yield Cone(kind, range(start, start + size), tuple(exponents))
         start += size

@@ -12,8 +12,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.solvers import cone_program, prove as proofs
-from mechdesign.solvers.prove import eliminated, prove
+from mechdesign.solvers import cone_program, dual_cones, prove as proofs
+from mechdesign.solvers.linear_systems import equations_solved
+from mechdesign.solvers.prove import prove
 
 PROGRAMS = 200
 LINEAR, OTHERS = 1e-9, 1e-6
@@ -248,18 +249,18 @@ def test_semidefinite_matrices_are_recognized_exactly():
     half = Fraction(1, 2)
     least = [[Fraction(1), half], [half, Fraction(1, 4) + Fraction(1, 10**9)]]
     broken = [[Fraction(1), half], [half, Fraction(1, 4) - Fraction(1, 10**9)]]
-    assert proofs._is_semidefinite(least, Fraction(0))
-    assert not proofs._is_semidefinite(broken, Fraction(0))
-    assert not proofs._is_semidefinite(least, Fraction(1, 10**3))
+    assert dual_cones._is_semidefinite(least, Fraction(0))
+    assert not dual_cones._is_semidefinite(broken, Fraction(0))
+    assert not dual_cones._is_semidefinite(least, Fraction(1, 10**3))
 
 
 def test_equations_are_solved_exactly_or_have_no_solution():
     one, third = Fraction(1), Fraction(1, 3)
     rows = [({0: third, 1: one, 2: one}, one), ({1: third, 2: one}, one), ({0: one, 2: third}, one)]
-    solution = eliminated(rows, dict.fromkeys(range(3), 1.0))
+    solution = equations_solved(rows)
     for left, right in rows:
         assert sum(entry * solution.get(unknown, 0) for unknown, entry in left.items()) == right
-    assert eliminated([({0: one}, one), ({0: one}, third)], {0: 1.0}) is None
+    assert equations_solved([({0: one}, one), ({0: one}, third)]) is None
 
 
 def test_it_is_offered_at_the_top():
