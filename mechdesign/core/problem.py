@@ -31,6 +31,8 @@ from mechdesign.core.text import abridged
 from mechdesign.core.values import MechanismT_co, frozen_value
 
 if TYPE_CHECKING:
+    import cvxpy
+
     from mechdesign.core.sensitivity import PricedSolution
     from mechdesign.core.solution import Solution
 
@@ -81,6 +83,9 @@ class Problem(ABC, Generic[MechanismT_co]):
     relaxations : mapping
         Parameters that constrain, and the value at which each does not: an infeasible problem names those
         of them that conflict.
+    unstated : str
+        Why there is no :meth:`statement`, in one sentence: what of the problem no convex or integer program
+        can say.
     """
 
     name: ClassVar[str]
@@ -94,6 +99,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     renamed: ClassVar[Mapping[str, str]] = {}
     levers: ClassVar[tuple[str, ...]] = ()
     relaxations: ClassVar[Mapping[str, Any]] = {}
+    unstated: ClassVar[str] = "its class has no method 'statement'"
 
     @abstractmethod
     def objective(self, variables: Variables) -> float:
@@ -144,6 +150,30 @@ class Problem(ABC, Generic[MechanismT_co]):
         The default 0 means that they are no larger than the objective value itself.
         """
         return 0.0
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        """Return the problem in cvxpy as on paper, convex or with integers; see :meth:`why_no_statement`.
+
+        Its variables and constraints have names; its optimum is the optimal ``value``.
+        """
+        raise MethodError(self.name, "is not stated as a program", self.why_no_statement() or self.unstated)
+
+    def why_no_statement(self) -> str | None:
+        """Return why this problem is no convex or integer program, in a sentence; None where it is one."""
+        return None if type(self).statement is not Problem.statement else self.unstated
+
+    def statement_size(self) -> int:
+        """Return the number of numbers that the variables of the statement hold, without stating it."""
+        return 0
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        """Return the problem's variables from the values of the statement's, and multipliers of its labels.
+
+        Here solvers' tolerances are mended: shares sum to 1, budgets are kept.
+        """
+        return dict(values)
 
     def droppable(self) -> tuple[str, ...]:
         """Return the constraints that this problem can do without, by name, if they constrain."""
@@ -255,6 +285,8 @@ class Method:
     scope : str
         For a method that chooses from another class of mechanisms than the one that the bounds of the
         problem's methods are for: which. Its value is shown next to theirs and not judged by their bounds.
+    former_names : tuple of str
+        What the method was called, or methods that it has taken the place of: they still name it.
     """
 
     name: str
@@ -265,6 +297,7 @@ class Method:
     why_not: Callable[[Any], str | None] = lambda problem: None
     scope: str = ""
     defers: Callable[[Any], bool] = lambda problem: False
+    former_names: tuple[str, ...] = ()
 
 
 METHODS, OWN_FOLDER = "_methods", "problem"

@@ -236,9 +236,10 @@ def find_method(problem: Problem, name: str) -> Method:
         With the closest names.
     """
     known = {method.name: method for method in methods_of(type(problem))}
-    if name not in known:
+    former = {old: method for method in known.values() for old in method.former_names}
+    if name not in known | former:
         raise UnknownNameError(problem.name, f"no method '{name}'", suggestion(name, known))
-    return known[name]
+    return (former | known)[name]
 
 
 def applicable_methods(problem: Problem) -> Iterator[Method]:

@@ -8,17 +8,21 @@ for linear programs, also those of a vertex.
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import Status
 from mechdesign.exact.numbers import text_of
 from mechdesign.solvers.dual_cones import Cone
 
@@ -39,6 +43,15 @@ def sense_of(program: cvxpy.Problem) -> str:
     return "max" if isinstance(program.objective, cvxpy.Maximize) else "min"
 
 
+@dataclass(frozen=True)
+class Unsolved:
+    """What a solver says of a program without an optimum: infeasible, unbounded or failed."""
+
+    status: Status
+    why: str
+    solver: str = "cvxpy"
+
+
 @dataclass(eq=False)
 class ConeProgram:
     """The cone program that cvxpy made, and what the solver returned.
@@ -57,6 +70,8 @@ class ConeProgram:
         Multipliers of solvers, best first.
     names : list of str
         What errors call the columns; empty for variables that cvxpy added.
+    whole : bool
+        Whether all variables of the program are integers.
     """
 
     columns: list[list[tuple[int, Fraction]]]
@@ -70,10 +85,15 @@ class ConeProgram:
     sense: str
     value: float | None
     solver: str
+    whole: bool
 
     @classmethod
-    def of(cls, program: cvxpy.Problem) -> ConeProgram | str:
-        """Return the cone program of a relaxed program, solved; or why there is none."""
+    def of(cls, program: cvxpy.Problem, values: bool = False) -> ConeProgram | Unsolved:
+        """Return the cone program of a relaxed program, solved; or why there is none.
+
+        With ``values`` its variables and constraints, if none is relaxed, hold the solver's point and
+        multipliers afterwards.
+        """
         import cvxpy
 
         if not isinstance(program, cvxpy.Problem):
@@ -81,15 +101,17 @@ class ConeProgram:
         if not program.is_dcp():
             raise ParameterError("program", "is not convex by cvxpy's rules", "see program.is_dcp()")
         relaxed = _relaxed(program)
-        data, chain, inverse = relaxed.get_problem_data(
-            cvxpy.CLARABEL, solver_opts={"use_quad_obj": False}, ignore_dpp=True
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # powers that squares say exactly are announced as approximated
+            data, chain, inverse = relaxed.get_problem_data(
+                cvxpy.CLARABEL, solver_opts={"use_quad_obj": False}, ignore_dpp=True
+            )
         if data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
-            return "cvxpy keeps bounds apart from the rows; state them as constraints"
+            return Unsolved("failed", "cvxpy keeps bounds apart from the rows; state them as constraints")
         dims = data["dims"]
-        value, solver, duals = _solved(relaxed, data, chain, inverse)
+        value, solver, duals, status = _solved(relaxed, data, chain, inverse, values)
         if not duals:
-            return f"{solver} found no optimum"
+            return Unsolved(status, f"{solver} found no optimum", solver)
         matrix = data["A"].tocoo()
         columns: list[list[tuple[int, Fraction]]] = [[] for _ in range(matrix.shape[1])]
         rows: list[Vector] = [{} for _ in range(matrix.shape[0])]
@@ -112,12 +134,19 @@ class ConeProgram:
             sense_of(program),
             value if program.value is None else float(program.value),
             solver,
+            program.is_mixed_integer() and all(map(_is_whole, program.variables())),
         )
 
     @property
     def is_polyhedral(self) -> bool:
         """Whether all cones have corners only, so that a multiplier inside stays inside."""
         return all(cone.kind in ("zero", "nonnegative") for cone in self.cones)
+
+    @property
+    def has_whole_objective(self) -> bool:
+        """Whether the objective is a whole number at all feasible points: integers with whole factors."""
+        whole = all(number.denominator == 1 for number in [self.constant, *self.c])
+        return self.whole and whole and all(name or not c for name, c in zip(self.names, self.c, strict=True))
 
     @cached_property
     def singles(self) -> dict[int, list[tuple[int, Fraction, str]]]:
@@ -190,6 +219,10 @@ def within_box(program: cvxpy.Problem, box: Any) -> cvxpy.Problem:
     return cvxpy.Problem(program.objective, [*program.constraints, *rows])
 
 
+def _is_whole(variable: Any) -> bool:
+    return variable.attributes["integer"] is True or variable.attributes["boolean"] is True
+
+
 def _relaxed(program: cvxpy.Problem) -> cvxpy.Problem:
     """Return the program with its integer variables relaxed; as it is without any."""
     import cvxpy
@@ -233,27 +266,64 @@ def _with_variables(constraint: Any, swapped: Mapping[int, Any]) -> Any:
     return constraint.copy([_replaced(argument, swapped) for argument in constraint.args])
 
 
-def _solved(program: Any, data: Any, chain: Any, inverse: Any) -> tuple[float | None, str, list[Array]]:
-    """Return the objective, the solver's name, and multipliers y of the cone program."""
+WORDS: dict[str, Status] = {
+    "PrimalInfeasible": "infeasible",
+    "AlmostPrimalInfeasible": "infeasible",
+    "DualInfeasible": "unbounded",
+    "AlmostDualInfeasible": "unbounded",
+}
+
+
+def _solved(
+    program: Any, data: Any, chain: Any, inverse: Any, values: bool
+) -> tuple[float | None, str, list[Array], Status]:
+    """Return the objective, the solver's name, multipliers y of the cone program, and the status."""
     options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
     duals: list[Array] = []
-    value, names = None, []
+    value, names, point, status = None, list[str](), None, "failed"
+    unit = _unit(data["c"])  # tolerances are absolute
+    scaled = {**data, "c": data["c"] / unit}
     for settings in (options, {}):
-        raw = chain.solve_via_data(program, data, warm_start=False, verbose=False, solver_opts=settings)
+        raw = chain.solve_via_data(program, scaled, warm_start=False, verbose=False, solver_opts=settings)
         if str(raw.status) in ("Solved", "AlmostSolved"):
-            duals.append(np.asarray(raw.z, dtype=np.float64))
-            objective = float(raw.obj_val) + float(inverse[-1]["offset"])
+            point = _point(raw, raw.x, np.asarray(raw.z) * unit, float(raw.obj_val) * unit)
+            duals.append(point.z)
+            objective = point.obj_val + float(inverse[-1]["offset"])
             value, names = (objective if sense_of(program) == "min" else -objective), ["CLARABEL"]
             break
-    vertex = _vertex_dual(data)
+        status = WORDS.get(str(raw.status), "failed")
+    vertex = _vertex(data)
     if vertex is not None:
-        duals.insert(0, vertex)
-        names = ["HIGHS", *names]
-    return value, " and ".join(names) or "CLARABEL", duals
+        duals.insert(0, vertex.z)
+        names, point = ["HIGHS", *names], vertex
+    if point is not None and values:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the proof says how accurate it is
+            program.unpack_results(point, chain, inverse)
+    known: Status = "optimal" if duals else status  # type: ignore[assignment]
+    return value, " and ".join(names) or "CLARABEL", duals, known
 
 
-def _vertex_dual(data: Any) -> Array | None:
-    """Return the multipliers of a linear program at a vertex, which are exact more often than others."""
+def _unit(costs: Array) -> float:
+    """Return the power of 2 next to the largest cost, by which nothing is rounded; 1 where all are 0."""
+    largest = float(np.abs(costs).max(initial=0.0))
+    return 2.0 ** round(math.log2(largest)) if 0.0 < largest < math.inf else 1.0
+
+
+def _point(raw: Any, x: Any, multipliers: Array, value: float) -> SimpleNamespace:
+    """Return what a solver found, as cvxpy reads it from Clarabel."""
+    return SimpleNamespace(
+        status=raw.status,
+        x=np.asarray(x, dtype=np.float64),
+        z=np.asarray(multipliers, dtype=np.float64),
+        obj_val=value,
+        solve_time=getattr(raw, "solve_time", 0.0),
+        iterations=getattr(raw, "iterations", 0),
+    )
+
+
+def _vertex(data: Any) -> SimpleNamespace | None:
+    """Return a vertex of a linear program and its multipliers, which are exact more often than others."""
     from scipy.optimize import linprog
 
     dims = data["dims"]
@@ -276,7 +346,8 @@ def _vertex_dual(data: Any) -> Array | None:
         done.eqlin.marginals if equal else [],
         done.ineqlin.marginals if matrix.shape[0] > equal else [],
     ]
-    return -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+    multipliers = -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+    return _point(SimpleNamespace(status="Solved"), done.x, multipliers, float(done.fun))
 
 
 def _names(program: Any, stuffed: Any, count: int) -> list[str]:

@@ -250,7 +250,7 @@ def solve_separable(program: SeparableProgram, regularization: float = REGULARIZ
     x = cvxpy.Variable(len(program.weights), pos=True)
     y = cvxpy.Variable(len(program.linear))
     both = cvxpy.hstack([x, y])
-    values, own = _cone_form(program.function, program.scale * x)
+    values, own = cone_form(program.function, program.scale * x)
     rows: list[Any] = []
     upper = program.upper_rows @ both <= program.upper_limits if program.upper_rows.shape[0] else None
     equal = program.equal_rows @ both == program.equal_limits if program.equal_rows.shape[0] else None
@@ -295,7 +295,7 @@ def _dual(row: Any) -> Array:
     return np.atleast_1d(np.asarray(row.dual_value, dtype=np.float64))
 
 
-def _cone_form(function: str, x: cvxpy.Expression) -> tuple[cvxpy.Expression, list[Any]]:
+def cone_form(function: str, x: cvxpy.Expression) -> tuple[cvxpy.Expression, list[Any]]:
     """Return an expression for f(x) and the constraints that define its helper variables."""
     import cvxpy
 

@@ -30,8 +30,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.solvers.cone_program import BOTH, Array, ConeProgram, Vector, sense_of, within_box
-from mechdesign.solvers.dual_cones import LAST, RAISE, SHRINK, distance_inside, is_inside, put_inside
+from mechdesign.core.problem import Status
+from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.solvers.cone_program import BOTH, Array, ConeProgram, Unsolved, Vector, sense_of, within_box
+from mechdesign.solvers.dual_cones import (
+    LAST,
+    MOST_EXPONENT,
+    RAISE,
+    SHRINK,
+    distance_inside,
+    is_inside,
+    put_inside,
+)
 from mechdesign.solvers.linear_systems import equations_solved
 
 if TYPE_CHECKING:
@@ -46,11 +56,17 @@ TRIALS = (
 MOST_EXACT = 1000
 """The most variables without any bound whose remainder is made 0 by solving equations exactly."""
 
+MOST_ENTRIES = 40_000
+"""The most entries of these equations; solving them takes some ten seconds."""
+
 FLOAT_STEPS = 4
 """Corrections in floating point before the exact one: each makes the remainder smaller by many digits."""
 
-DENSE = 300
-"""Up to so many rows and columns the corrections are computed by dense matrices."""
+DENSE = 4_000_000
+"""Up to so many entries the corrections are computed by dense matrices."""
+
+SINGULAR = 1e-15
+"""Smaller pivots, relative to the largest, are taken for 0."""
 
 ASIDE = Fraction(1, 1 << 66)
 """To which side of 0 a remainder is aimed, relative to its terms, where a bound takes one sign alone."""
@@ -71,6 +87,8 @@ class ProvenBound:
     why : str
         What the bound rests on, or why there is none and what would help.
     solver : str
+    status : str
+        ``optimal``, ``infeasible``, ``unbounded`` or ``failed``: what the solver says.
     """
 
     bound: Fraction | None
@@ -78,6 +96,7 @@ class ProvenBound:
     sense: str
     why: str
     solver: str
+    status: Status = "optimal"
 
     def __float__(self) -> float:
         """Return the bound as a double, rounded to the safe side; nan without one."""
@@ -107,16 +126,19 @@ def _double(number: Fraction) -> float:
         return math.copysign(math.inf, number)
 
 
-def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
+def prove(program: cvxpy.Problem, box: Any = None, values: bool = False) -> ProvenBound:
     """Solve a convex program written in cvxpy and prove a bound of its optimum, in exact arithmetic.
 
     Parameters
     ----------
     program : cvxpy.Problem
-        Linear, second-order, semidefinite or with exponentials and logarithms. Integer variables are relaxed:
-        the bound is one for them as well.
+        Linear, second-order, semidefinite, with exponentials, logarithms and powers; or geometric, which is
+        proven in logarithms. Integer variables are relaxed: the bound is one for them as well, and a whole
+        number where the objective is one.
     box : number, or mapping of variables to numbers or arrays, optional
         What |x| is known to be at most; it is used only where there is no bound without it.
+    values : bool
+        Whether the variables of a convex program hold the solver's point afterwards.
 
     Returns
     -------
@@ -136,17 +158,44 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
     1.0
     """
     boxed = None if box is None else within_box(program, box)
-    result = _bound_of(program, "valid for all feasible points")
+    if _is_geometric(program):
+        return _in_logarithms(program if boxed is None else boxed)
+    result = _bound_of(program, "valid for all feasible points", values)
     if result.bound is None and boxed is not None:
         return _bound_of(boxed, "valid within the box of the caller")
     return result
 
 
-def _bound_of(program: cvxpy.Problem, scope: str) -> ProvenBound:
+def _is_geometric(program: cvxpy.Problem) -> bool:
+    return (
+        isinstance(getattr(program, "constraints", None), list) and not program.is_dcp() and program.is_dgp()
+    )
+
+
+def _in_logarithms(program: cvxpy.Problem) -> ProvenBound:
+    """Return the bound of a geometric program: e to the bound of the convex program of its logarithms."""
+    from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
+
+    result = _bound_of(Dgp2Dcp(program).reduce(), "valid for all feasible points")
+    value = None if result.value is None else math.exp(result.value)
+    bound = None if result.bound is None else _exponential(result.bound, result.sense)
+    return ProvenBound(bound, value, result.sense, result.why, result.solver, result.status)
+
+
+def _exponential(exponent: Fraction, sense: str) -> Fraction | None:
+    """Return a lower bound of e^x for a minimisation, an upper one for a maximisation, if it is a double."""
+    if abs(exponent) > MOST_EXPONENT:
+        return Fraction(0) if sense == "min" else None
+    if sense == "min":
+        return exp_lower(exponent) if exponent >= 0 else 1 / exp_upper(-exponent)
+    return exp_upper(exponent) if exponent >= 0 else 1 / exp_lower(-exponent)
+
+
+def _bound_of(program: cvxpy.Problem, scope: str, values: bool = False) -> ProvenBound:
     """Return the bound of a program, which holds where ``scope`` says."""
-    cone = ConeProgram.of(program)
-    if isinstance(cone, str):
-        return ProvenBound(None, None, sense_of(program), cone, "cvxpy")
+    cone = ConeProgram.of(program, values)
+    if isinstance(cone, Unsolved):
+        return ProvenBound(None, None, sense_of(program), cone.why, cone.solver, cone.status)
     best: Fraction | None = None
     failure = ""
     trials = ((0.0, RAISE),) if cone.is_polyhedral else TRIALS
@@ -166,6 +215,8 @@ def _bound_of(program: cvxpy.Problem, scope: str) -> ProvenBound:
         return ProvenBound(
             None, cone.value, cone.sense, failure or "the solver has no multipliers", cone.solver
         )
+    if cone.has_whole_objective:
+        best = Fraction(math.ceil(best))
     signed = best if cone.sense == "min" else -best
     return ProvenBound(signed, cone.value, cone.sense, scope, cone.solver)
 
@@ -246,7 +297,7 @@ def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fracti
     room = _room(cone, y)
     targets = [column for column in range(len(rest)) if cone.sides(column) != BOTH]
     free = [column for column in targets if not cone.sides(column)]
-    if len(free) > MOST_EXACT:
+    if len(free) > MOST_EXACT or sum(len(cone.columns[column]) for column in free) > MOST_ENTRIES:
         raise _TooMuchError
     aims = {column: Fraction(0) for column in targets}
     for column in targets:
@@ -300,18 +351,34 @@ class _Corrector:
         self._solve = self._factored()
 
     def _factored(self) -> Callable[[Array], Array]:
-        """Return what solves for the least changes: an inverse, or regularized normal equations."""
+        """Return what solves for the least changes: by orthogonal factors, or regularized normal equations.
+
+        The room of multipliers differs by many powers of ten. With the largest first, Householder's
+        reflections are accurate row by row whatever their sizes.
+        """
+        from scipy.linalg import qr, solve_triangular
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
 
         if not self.matrix.nnz:
             return lambda missing: np.zeros(self.matrix.shape[1])
-        if max(self.matrix.shape) <= DENSE:
-            inverse = np.linalg.pinv(self.matrix.toarray(), rcond=1e-13)
-            return lambda missing: np.asarray(inverse @ missing)
-        normal = self.matrix @ self.matrix.T + 1e-13 * eye_array(self.matrix.shape[0])
-        factors = splu(normal.tocsc())
-        return lambda missing: np.asarray(self.matrix.T @ factors.solve(missing))
+        if math.prod(self.matrix.shape) > DENSE:
+            normal = self.matrix @ self.matrix.T + 1e-13 * eye_array(self.matrix.shape[0])
+            factors = splu(normal.tocsc())
+            return lambda missing: np.asarray(self.matrix.T @ factors.solve(missing))
+        upright = self.matrix.toarray().T
+        order = np.argsort(-np.abs(upright).max(axis=1), kind="stable")
+        turned, triangle, pivots = qr(upright[order], mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        rank = int((sizes > SINGULAR * sizes[0]).sum())
+
+        def least(missing: Array) -> Array:
+            parts = solve_triangular(triangle[:rank, :rank], missing[pivots[:rank]], trans="T")
+            steps = np.zeros(len(order))
+            steps[order] = turned[:, :rank] @ parts
+            return steps
+
+        return least
 
     def steps(self, missing: Sequence[Fraction]) -> Vector:
         """Return the change of each multiplier that may move."""

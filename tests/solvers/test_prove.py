@@ -139,8 +139,8 @@ def test_a_wrong_multiplier_of_a_solver_gives_a_weaker_bound_and_no_wrong_one(mo
             program, optimum = make(rng)
 
             def disturbed(*arguments, size=size):
-                value, solver, duals = solved(*arguments)
-                return value, solver, [dual + size * rng.normal(size=dual.shape) for dual in duals]
+                value, solver, duals, status = solved(*arguments)
+                return value, solver, [dual + size * rng.normal(size=dual.shape) for dual in duals], status
 
             monkeypatch.setattr(cone_program, "_solved", disturbed)
             result = prove(program)
@@ -158,8 +158,8 @@ def test_no_way_into_a_cone_is_believed(direction, monkeypatch):
     program = cvxpy.Problem(cvxpy.Minimize(3 * x[0] + 4 * x[1]), [cvxpy.norm(x) <= 1, x >= -9, x <= 9])
 
     def too_small(*arguments):
-        value, solver, duals = solved(*arguments)
-        return value, solver, [np.where(dual == dual.max(), 0.1 * dual, dual) for dual in duals]
+        value, solver, duals, status = solved(*arguments)
+        return value, solver, [np.where(dual == dual.max(), 0.1 * dual, dual) for dual in duals], status
 
     monkeypatch.setattr(proofs, "TRIALS", ((1e-12, direction),))
     monkeypatch.setattr(cone_program, "_solved", too_small)
@@ -175,13 +175,17 @@ def test_a_maximum_and_constants_and_integers():
     program = cvxpy.Problem(
         cvxpy.Minimize(whole[0] + whole[1]), [3 * whole[0] + 2 * whole[1] >= 5, whole >= 0]
     )
-    assert 0 <= Fraction(5, 3) - prove(program).bound < Fraction(1, 10**12)  # the relaxation's
+    assert prove(program).bound == 2  # the relaxation's 5/3, rounded up
+    halves = cvxpy.Problem(cvxpy.Minimize(whole[0] + whole[1] / 2), program.constraints)
+    assert 0 <= Fraction(5, 4) - prove(halves).bound < Fraction(1, 10**12)
+    largest = cvxpy.Problem(cvxpy.Minimize(cvxpy.max(whole / 2)), program.constraints)
+    assert 0 <= Fraction(1, 2) - prove(largest).bound < Fraction(1, 10**9)  # no whole number
     assert all(variable.attributes["integer"] for variable in program.variables())
     choice = cvxpy.Variable(3, boolean=True, name="b")
     knapsack = cvxpy.Problem(
         cvxpy.Maximize(np.array([4.0, 3, 2]) @ choice), [np.array([2.0, 2, 2]) @ choice <= 3]
     )
-    assert 0 <= prove(knapsack).bound - Fraction(11, 2) < Fraction(1, 10**9)
+    assert prove(knapsack).bound == 5  # the relaxation has 11/2
 
 
 def test_a_variable_without_a_bound_needs_a_box():

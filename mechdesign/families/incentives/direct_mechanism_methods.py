@@ -23,6 +23,7 @@ from mechdesign.families.incentives.direct_mechanism import DirectMechanism, var
 from mechdesign.families.incentives.exact_optimum import deterministic_optimum, exact_optimum, needed_lies
 from mechdesign.families.incentives.interim import interim_optimum, why_not_equal
 from mechdesign.families.incentives.program import adjacent_lies
+from mechdesign.solvers.statement import statement_method
 
 SURPLUS = "no rule has more than the largest surplus"
 VIRTUAL = "ironed virtual values: no rule earns more (Myerson's lemma)"
@@ -219,4 +220,5 @@ METHODS = (
     Method("lazy", DirectMechanism, "numeric",
            "the exact program from adjacent deviations on, others added as they pay",
            lazy_program, why_not_lotteries),
+    statement_method(DirectMechanism, most=3000),
 )  # fmt: skip
