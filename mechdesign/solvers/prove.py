@@ -53,6 +53,9 @@ TRIALS = (
 )
 """How far inside of its cones y is moved, relative to its size, before the equations are solved exactly."""
 
+CLOSE = Fraction(1, 10**8)
+"""A bound that is this close to the solver's value, relatively, is not improved."""
+
 MOST_EXACT = 1000
 """The most variables without any bound whose remainder is made 0 by solving equations exactly."""
 
@@ -207,7 +210,9 @@ def _bound_of(program: cvxpy.Problem, scope: str, values: bool = False) -> Prove
                 lower, why = None, "its numbers are beyond those of doubles; scale the program"
             if lower is not None:
                 best = lower if best is None else max(best, lower)
-                break
+                if _is_close(cone, best):
+                    break
+                continue
             failure = why
             if why == TOO_MUCH:
                 break
@@ -219,6 +224,14 @@ def _bound_of(program: cvxpy.Problem, scope: str, values: bool = False) -> Prove
         best = Fraction(math.ceil(best))
     signed = best if cone.sense == "min" else -best
     return ProvenBound(signed, cone.value, cone.sense, scope, cone.solver)
+
+
+def _is_close(cone: ConeProgram, bound: Fraction) -> bool:
+    """Whether no other way into the cones can lead to a bound that is worth more."""
+    if cone.value is None or not math.isfinite(cone.value):
+        return True
+    value = Fraction(cone.value if cone.sense == "min" else -cone.value)
+    return value - bound <= CLOSE * max(abs(value), abs(bound))
 
 
 # The proof
