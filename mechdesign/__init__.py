@@ -136,6 +136,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.report.plot import plot
     from mechdesign.report.ranking import choose
     from mechdesign.solvers.prove import ProvenBound, prove
+    from mechdesign.solvers.statement import statement_method
 
 __all__ = [
     "AuctionHorizon",
@@ -239,6 +240,7 @@ _HOMES = {
     "plot": "report.plot",
     "prove": "solvers.prove",
     "ProvenBound": "solvers.prove",
+    "statement_method": "solvers.statement",
     "solve": "core.solve",
     "sweep": "catalog",
 }

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, SupportsFloat
 
 import attrs
 import numpy as np
@@ -230,8 +230,10 @@ class Outcome:
         ``"failed"``. Without a bound that proves it, ``"optimal"`` becomes ``"feasible"``.
     variables : mapping
         The problem's variables by their stable names; empty when there is no solution.
-    bound : float or None
-        A proven bound on the optimum: an upper one when maximising, a lower one when minimising.
+    bound : float, ProvenBound or None
+        A proven bound on the optimum: an upper one when maximising, a lower one when minimising. The result
+        of :func:`mechdesign.prove` is proven; of a number, from a method outside of the toolkit, certificates
+        say that it is asserted by the method.
     bound_source : str
         How the bound is proven, in a few words.
     solver : str
@@ -250,7 +252,7 @@ class Outcome:
 
     status: Status
     variables: Mapping[str, Any] = attrs.field(factory=dict)
-    bound: float | None = None
+    bound: SupportsFloat | None = None
     bound_source: str = ""
     solver: str = ""
     message: str = ""

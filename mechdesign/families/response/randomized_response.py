@@ -236,8 +236,9 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
         channel = cp.Variable((self.size, self.reports), name="channel", nonneg=True)
         first, second = np.nonzero(~np.eye(self.size, dtype=np.bool_))  # every pair of answers
-        distance = 1.0 if self.distances() is None else self.distances()[first, second][:, None]
-        over = channel[first] - cp.multiply(np.exp(self.epsilon * distance), channel[second])
+        distances = self.distances()
+        exponents = self.epsilon * (np.ones(len(first)) if distances is None else distances[first, second])
+        over = channel[first] - cp.multiply(np.exp(exponents)[:, None], channel[second])
         if self.delta > 0 and self.notion == "ldp":  # over sets of reports
             privacy = cp.sum(cp.pos(over), axis=1) <= self.delta
         else:
@@ -256,9 +257,10 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         return []
 
     def why_no_statement(self) -> str | None:
-        if not self.is_linear and not self.is_extended:
+        if not self.is_linear and getattr(self, "own_utility", None) is None:
             return "mutual information is convex in the channel, so maximising it is not a convex program"
-        reach = self.epsilon * (1.0 if self.distances() is None else float(self.distances().max()))
+        distances = self.distances()
+        reach = self.epsilon * (1.0 if distances is None else float(distances.max()))
         return (
             f"its coefficients reach e^{reach:.0f}, beyond an interior-point solver" if reach > 40 else None
         )
