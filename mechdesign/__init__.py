@@ -138,6 +138,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.report.problem_check import check_problem
     from mechdesign.report.ranking import choose
     from mechdesign.solvers.prove import ProvenBound, prove
+    from mechdesign.solvers.statement import statement_method
 
 __all__ = [
     "AuctionHorizon",
@@ -208,6 +209,7 @@ __all__ = [
     "prove",
     "shuffled",
     "solve",
+    "statement_method",
     "sweep",
 ]
 
@@ -243,6 +245,7 @@ _HOMES = {
     "plot": "report.plot",
     "prove": "solvers.prove",
     "ProvenBound": "solvers.prove",
+    "statement_method": "solvers.statement",
     "solve": "core.solve",
     "sweep": "catalog",
 }

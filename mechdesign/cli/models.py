@@ -65,6 +65,11 @@ def _list_options(listing: argparse.ArgumentParser) -> None:
 def _show_options(show: argparse.ArgumentParser) -> None:
     model_options(show)
     show.add_argument("--all", action="store_true", help="show every claim of a model, however many")
+    show.add_argument(
+        "--program",
+        action="store_true",
+        help="show the problem as a cvxpy program: its source, and its sizes with the model's parameters",
+    )
 
 
 def _solve_options(solve: argparse.ArgumentParser) -> None:
@@ -214,6 +219,9 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.report.tables import json_schema, problem_text
 
     problem_class = problem_classes().get(options.model)
+    if problem_class is not None and options.program:
+        what = f"'{options.model}' is a problem without parameters"
+        raise ParameterError("--program", what, "name a model; run 'mechdesign list' to see all")
     if problem_class is not None:
         if options.set:
             raise ParameterError(
@@ -228,7 +236,14 @@ def _show(options: argparse.Namespace) -> int:
     if "/" not in options.model and not options.model.endswith(".toml") and close.startswith("did you mean"):
         raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
     model = model_of(options)
-    if options.json:
+    if options.program:
+        from mechdesign.report.program import program_dict, program_text
+
+        if options.json:
+            print_json({"model": model.slug, **program_dict(model.problem)})
+        else:
+            print(program_text(model.problem, model.slug))
+    elif options.json:
         print_json(model_dict(model))
     else:
         print(model_text(model, terminal_width(), None if options.all else MOST_CLAIMS))

@@ -205,10 +205,12 @@ def _instance(problem: Any) -> Problem[Any]:
     if not (isinstance(problem, type) and issubclass(problem, Problem)):
         what = f"expected a problem or its class, got {type(problem).__name__}"
         raise ParameterError("check_problem", what, "pass one that is made, such as Shade(rate=0.5)")
-    missing = getattr(problem, "__abstractmethods__", ())
-    if missing:
-        what = f"{problem.__name__} does not define {', '.join(sorted(missing))}"
-        raise ParameterError("check_problem", what, "define what Problem demands")
+    missing = [
+        name for name in ("objective", "residuals") if getattr(problem, name) is getattr(Problem, name)
+    ]
+    if missing and problem.statement is Problem.statement:
+        what = f"{problem.__name__} does not define {' and '.join(missing)}"
+        raise ParameterError("check_problem", what, "define them, or a statement that says both")
     try:
         return problem_from(problem, problem.example)
     except Exception as error:

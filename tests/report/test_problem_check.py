@@ -346,8 +346,8 @@ def test_the_classes_of_the_package_hold(name):
     [
         (3, "expected a problem or its class, got int"),
         ("mean-channel", "expected a problem or its class, got str"),
-        (md.Problem, "Problem does not define certificates, objective, residuals"),
-        (type("Bare", (md.Problem,), {}), "Bare does not define certificates"),
+        (md.Problem, "Problem does not define objective and residuals; define them, or a statement"),
+        (type("Bare", (md.Problem,), {}), "Bare does not define objective and residuals"),
     ],
 )
 def test_what_is_no_problem_is_refused(thing, text):

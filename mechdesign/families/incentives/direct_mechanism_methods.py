@@ -24,6 +24,7 @@ from mechdesign.families.incentives.exact_optimum import deterministic_optimum, 
 from mechdesign.families.incentives.interim import interim_optimum, why_not_equal
 from mechdesign.families.incentives.program import adjacent_lies
 from mechdesign.families.incentives.symmetry import solve_alike, why_not_alike
+from mechdesign.solvers.statement import statement_method
 
 LARGE = 20_000
 """Variables of a program from which on orbits are the default where agents are alike."""
@@ -243,4 +244,5 @@ METHODS = (
     Method("lazy", DirectMechanism, "numeric",
            "the exact program from adjacent deviations on, others added as they pay",
            lazy_program, why_not_lotteries),
+    statement_method(DirectMechanism, most=3000),
 )  # fmt: skip
