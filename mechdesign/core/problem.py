@@ -44,14 +44,14 @@ class Problem(ABC, Generic[MechanismT_co]):
     """Base class of every design problem.
 
     A problem is decorated with :func:`~mechdesign.core.fields.frozen_problem`: its fields are the parameters
-    of the model file, each stated once with its check, default and meaning; what concerns several of them
-    is checked in ``__attrs_post_init__``. It evaluates its own objective and residuals for given variables,
-    so that no solver is believed about either, and it turns an optimal solution into a mechanism. A class
-    with a :meth:`statement` has them from there. Beside its module, or in the same folder of a home, found by name: methods (``METHODS`` or ``METHOD``),
-    ``quantities.py`` with ``quantities(problem, solution)``, further numbers that claims may name,
-    ``simulation.py`` with ``simulation(problem, solution, users, repetitions, rng)``, ``outlook.py`` with
-    ``outlook(problem, solution, users)``, what ``build`` prints of it, and ``figures.py`` with
-    ``figures(problem, solution)``, pictures of the design.
+    of the model file, each stated once with its check, default and meaning; what concerns several of them is
+    checked in ``__attrs_post_init__``. It evaluates its own objective and residuals for given variables, so
+    that no solver is believed about either, and it turns an optimal solution into a mechanism. A class with
+    a :meth:`statement` has them from there. Beside its module, or in the same folder of a home, found by
+    name: methods (``METHODS`` or ``METHOD``), ``quantities.py`` with ``quantities(problem, solution)``,
+    further numbers that claims may name, ``simulation.py`` with ``simulation(problem, solution, users,
+    repetitions, rng)``, ``outlook.py`` with ``outlook(problem, solution, users)``, what ``build`` prints of
+    it, and ``figures.py`` with ``figures(problem, solution)``, pictures of the design.
 
     ``class MyProblem(Problem[MyMechanism])`` tells type checkers what ``solve(...).mechanism()`` returns.
 

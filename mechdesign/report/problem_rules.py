@@ -360,19 +360,20 @@ def _excess(problem: Problem[Any], value: float, bound: float) -> float:
 
 def bounds(problem: Problem[Any], comparison: Comparison) -> Findings:
     """Check that no value is beyond a bound, and the methods agree within their gaps."""
-    side = "below" if problem.sense == "max" else "above"
+    side, are_wrong = "below" if problem.sense == "max" else "above", False
     for run in comparison.judged:
         if run.bound is None or run.scope:
             continue
         for other in answers(comparison):
             satisfied = all(residual <= SATISFIED for residual in other.residuals.values())
             if not other.scope and satisfied and _excess(problem, other.value, run.bound) > 0:
+                are_wrong = True
                 yield (
                     f"the bound {format_figure(run.bound)} of '{run.method}' is {side} the value "
                     f"{format_figure(other.value)} of '{other.method}'",
                     "one of them is wrong: a bound holds for every feasible solution",
                 )
-    for text in comparison.disagreements:
+    for text in () if are_wrong else comparison.disagreements:
         yield (
             f"methods disagree: {text}",
             "find the wrong one; a solver's point violates constraints by its tolerance: repair it",
