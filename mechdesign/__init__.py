@@ -206,6 +206,7 @@ __all__ = [
     "prove",
     "shuffled",
     "solve",
+    "statement_method",
     "sweep",
 ]
 
