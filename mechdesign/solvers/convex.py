@@ -316,7 +316,7 @@ def cone_form(function: str, x: cvxpy.Expression) -> tuple[cvxpy.Expression, lis
 
     if function == "inverse-square":
         return cvxpy.square(cvxpy.inv_pos(x)), []
-    helper = cvxpy.Variable(x.shape[0], nonneg=True)
+    helper = cvxpy.Variable(x.shape[0], name="helper", nonneg=True)
     half = x if function == "coth-square" else x / 2.0
     own = [cvxpy.exp(-helper) + cvxpy.exp(-half) <= 1.0]
     if function == "coth-square":

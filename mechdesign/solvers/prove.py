@@ -53,7 +53,10 @@ TRIALS = (
 )
 """How far inside of its cones y is moved, relative to its size, before the equations are solved exactly."""
 
-CLOSE = Fraction(1, 10**8)
+POLYHEDRAL = ((0.0, RAISE), (1e-14, RAISE), (1e-12, RAISE), (1e-10, RAISE))
+"""The same without curved cones: all multipliers of inequalities grow, so that all of them may move."""
+
+CLOSE, LINEAR_CLOSE = Fraction(1, 10**8), Fraction(1, 10**12)
 """A bound that is this close to the solver's value, relatively, is not improved."""
 
 MOST_EXACT = 1000
@@ -199,23 +202,7 @@ def _bound_of(program: cvxpy.Problem, scope: str, values: bool = False) -> Prove
     cone = ConeProgram.of(program, values)
     if isinstance(cone, Unsolved):
         return ProvenBound(None, None, sense_of(program), cone.why, cone.solver, cone.status)
-    best: Fraction | None = None
-    failure = ""
-    trials = ((0.0, RAISE),) if cone.is_polyhedral else TRIALS
-    for multipliers in cone.duals:
-        for margin, direction in trials:
-            try:
-                lower, why = _proven(cone, multipliers, margin, direction)
-            except OverflowError:
-                lower, why = None, "its numbers are beyond those of doubles; scale the program"
-            if lower is not None:
-                best = lower if best is None else max(best, lower)
-                if _is_close(cone, best):
-                    break
-                continue
-            failure = why
-            if why == TOO_MUCH:
-                break
+    best, failure = _best_bound(cone)
     if best is None:
         return ProvenBound(
             None, cone.value, cone.sense, failure or "the solver has no multipliers", cone.solver
@@ -226,12 +213,35 @@ def _bound_of(program: cvxpy.Problem, scope: str, values: bool = False) -> Prove
     return ProvenBound(signed, cone.value, cone.sense, scope, cone.solver)
 
 
+def _best_bound(cone: ConeProgram) -> tuple[Fraction | None, str]:
+    """Return the best lower bound that the multipliers prove, or None and why none does."""
+    best: Fraction | None = None
+    failure = ""
+    trials = POLYHEDRAL if cone.is_polyhedral else TRIALS
+    for multipliers in cone.duals:
+        for margin, direction in trials:
+            try:
+                lower, why = _proven(cone, multipliers, margin, direction)
+            except OverflowError:
+                lower, why = None, "its numbers are beyond those of doubles; scale the program"
+            if lower is not None:
+                best = lower if best is None else max(best, lower)
+                if _is_close(cone, best):
+                    return best, ""
+                continue
+            failure = why
+            if why == TOO_MUCH:
+                break
+    return best, failure
+
+
 def _is_close(cone: ConeProgram, bound: Fraction) -> bool:
     """Whether no other way into the cones can lead to a bound that is worth more."""
     if cone.value is None or not math.isfinite(cone.value):
         return True
     value = Fraction(cone.value if cone.sense == "min" else -cone.value)
-    return value - bound <= CLOSE * max(abs(value), abs(bound))
+    part = LINEAR_CLOSE if cone.is_polyhedral else CLOSE
+    return value - bound <= part * max(abs(value), abs(bound))
 
 
 # The proof
@@ -255,6 +265,11 @@ def _proven(
     y = [Fraction(entry) for entry in multipliers.tolist()]
     for part in cone.cones:
         put_inside(part, y, margin, direction)
+    if margin and cone.is_polyhedral:
+        lift = Fraction(margin) * _short(max(map(abs, y), default=Fraction(0)) or Fraction(1))
+        for part in cone.cones:
+            if part.kind == "nonnegative":
+                y[part.rows.start] += lift
     rest = cone.remainder(y)
     _absorb(cone, y, rest)
     free = [column for column, part in enumerate(rest) if part]

@@ -276,6 +276,9 @@ class AuctionSlot(Problem[OnlineAuction]):
         )
 
     def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
+        if solution.realisation is None:
+            what = f"method '{solution.method}' pays winners what they ask, which no rule of an auction does"
+            raise MethodError(self.name, what, "build with method 'exact', 'milp' or 'greedy'")
         names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
         auction = OnlineAuction(
             names,

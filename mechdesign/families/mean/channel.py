@@ -232,7 +232,7 @@ class MeanChannel(Problem[GridMean]):
         """
         import cvxpy as cp
 
-        knots, outputs = self.knots(), 0.5 + self.output_grid() / 2.0
+        knots, outputs = self.knots(), self._outputs()
         channel = cp.Variable((len(knots), len(outputs)), name="channel", nonneg=True)
         least = cp.Variable((1, len(outputs)), name="least", nonneg=True)
         below = np.ones((len(knots), 1)) @ least
@@ -264,9 +264,17 @@ class MeanChannel(Problem[GridMean]):
         return len(self.knots()) * (self.outputs or 0)
 
     def from_statement(self, values: Mapping[str, Any]) -> Variables:
-        channel = np.maximum(values["channel"], 0.0)
-        outputs = 0.5 + self.output_grid() / 2.0
-        return {"channel": channel / channel.sum(axis=1, keepdims=True), "output_values": outputs}
+        """Return the channel that would run: repaired, so that it is private and unbiased exactly."""
+        outputs = self._outputs()
+        channel = np.maximum(np.asarray(values["channel"], dtype=np.float64), 0.0)
+        mechanism = self.deployable(channel / channel.sum(axis=1, keepdims=True), outputs)
+        return {"channel": mechanism.channel.channel, "output_values": mechanism.outputs}
+
+    def _outputs(self) -> Array:
+        """Return the grid of outputs on [0, 1]'s scale."""
+        grid = self.output_grid()
+        assert grid is not None
+        return 0.5 + grid / 2.0
 
     # Judging candidates
 

@@ -261,9 +261,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
             return "mutual information is convex in the channel, so maximising it is not a convex program"
         distances = self.distances()
         reach = self.epsilon * (1.0 if distances is None else float(distances.max()))
-        return (
-            f"its coefficients reach e^{reach:.0f}, beyond an interior-point solver" if reach > 40 else None
-        )
+        return f"its coefficients reach e^{reach:.0f}; the limit is e^15" if reach > 15 else None
 
     def statement_size(self) -> int:
         return self.size * (self.size - 1) * self.reports
