@@ -1,9 +1,9 @@
 """Direct mechanisms: exact optima next to mechaudit, the same instances in one run.
 
-Seconds of processor time, so that a busy machine does not decide. Here they are from the problem to the checked
-solution: HiGHS, the optimum and its dual as fractions, and every deviation audited in fractions. For mechaudit
-they are from the tables to its solution: compiling, HiGHS, and its audit within tolerances. Importing is in
-neither.
+Seconds of processor time, so that a busy machine does not decide. Here they are from the problem to the
+checked solution: HiGHS, the optimum and its dual as fractions, and every deviation audited in fractions. For
+mechaudit they are from the tables to its solution: compiling, HiGHS, and its audit within tolerances.
+Importing is in neither.
 """
 
 from __future__ import annotations
