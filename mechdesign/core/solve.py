@@ -437,10 +437,10 @@ def _checked(
 
 def _bound(problem: Problem[Any], method: Method, outcome: Outcome) -> tuple[float | None, str]:
     """Return the bound of a method and its proof, cut at what is trivially known; None if not finite."""
-    bound = outcome.bound
-    if isinstance(bound, Fraction):
-        bound = float_up(bound) if problem.sense == "max" else -float_up(-bound)
-    if bound is None or not math.isfinite(bound := float(bound)):
+    stated = outcome.bound
+    if isinstance(stated, Fraction):
+        stated = float_up(stated) if problem.sense == "max" else -float_up(-stated)
+    if stated is None or not math.isfinite(bound := float(stated)):
         return None, ""
     known = problem.trivial_bound()
     if known is not None and (bound < known if problem.sense == "min" else bound > known):

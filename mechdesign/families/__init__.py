@@ -79,7 +79,9 @@ def _problems(family: ModuleType) -> list[type[Problem]]:
     name = family.__name__
     if not hasattr(family, "PROBLEMS"):
         raise ModelFileError(f"entry point of {GROUP}", f"{name} has no PROBLEMS", "list its classes there")
-    classes = [getattr(family, item, item) if isinstance(item, str) else item for item in family.PROBLEMS]
+    classes: list[Any] = [
+        getattr(family, item, item) if isinstance(item, str) else item for item in family.PROBLEMS
+    ]
     for item in classes:
         if not (isinstance(item, type) and issubclass(item, Problem)):
             what = f"{item!r} in PROBLEMS of {name} is no class of problems"
