@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,13 +151,14 @@ def check_problem(problem: Problem[Any] | type[Problem[Any]]) -> ProblemCheck:
     skipped = _unchecked(instance, solved)
     findings: list[Fault] = []
     for name, rule in alone.items():
-        findings += _findings(name, lambda rule=rule: rule(instance))
+        findings += _findings(name, partial(rule, instance))
     comparison = compare(instance) if "outcomes" not in skipped else None
     for name, judge in solved.items():
         if name not in skipped and comparison is not None:
             with np.errstate(all="ignore"):  # of variables that are changed on purpose
-                findings += _findings(name, lambda judge=judge: judge(instance, comparison))
-    checked = {**alone, **{name: rule for name, rule in solved.items() if name not in skipped}}
+                findings += _findings(name, partial(judge, instance, comparison))
+    checked: dict[str, Callable[..., Any]] = dict(alone)
+    checked |= {name: rule for name, rule in solved.items() if name not in skipped}
     return ProblemCheck(
         instance,
         {name: _meaning(rule) for name, rule in checked.items()},

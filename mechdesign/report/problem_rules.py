@@ -264,7 +264,7 @@ def method_table(problem: Problem[Any]) -> Findings:
             yield f"{names.count(name)} methods are called '{name}'", "use each name once"
     for method in methods:
         try:
-            reason = method.why_not(problem)
+            reason: Any = method.why_not(problem)
         except Exception as error:
             yield f"why_not of '{method.name}' raises {error_text(error)}", "return None or a sentence"
             continue
@@ -295,7 +295,7 @@ def outcomes(problem: Problem[Any], comparison: Comparison) -> Findings:
 def _claimed(problem: Problem[Any], method: Method, run: Solution[Any]) -> Findings:
     """Yield where a method says ``optimal`` and its bound does not show it."""
     try:
-        outcome = method.run(problem)
+        outcome: Any = method.run(problem)
     except Exception as error:
         yield f"method '{method.name}' fails the second time: {error_text(error)}", "keep no state"
         return
@@ -318,7 +318,7 @@ def values(problem: Problem[Any], comparison: Comparison) -> Findings:
     """Check that the objective depends on the variables alone, and residuals are numbers >= 0."""
     for run in answers(comparison):
         before = _copied(run.variables)
-        again = problem.objective(run.variables)
+        again: Any = problem.objective(run.variables)
         if not _same_numbers(before, run.variables):
             yield f"objective changes the variables of '{run.method}'", "compute with copies"
         if not isinstance(again, (int, float, np.floating)) or isinstance(again, bool):
