@@ -232,10 +232,15 @@ def worths(""",
         "the bound 3.5 of 'program' is below the value 4 of 'greedy'",
         ("bound=proven.bound", "bound=3.5"),
     ),
-    "methods that disagree": (
+    "a formula that is wrong": (
         "bounds",
-        "methods disagree: ",
+        "the bound 2 of 'greedy' is below the value 4 of 'program'",
         ("for place in np.argsort(-problem.worth", "for place in np.argsort(problem.worth"),
+    ),
+    "a point that is feasible within tolerances only": (
+        "bounds",
+        "methods disagree: program finds 4.00000000",
+        ("found *= min(", "found *= 1.000000001  # min("),
     ),
     "residuals that judge nothing": (
         "residuals",
