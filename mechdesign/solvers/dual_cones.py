@@ -26,8 +26,12 @@ import numpy as np
 from mechdesign.core.text import decimal_context
 from mechdesign.exact.exponential import DIGITS, exp_lower, exp_upper
 
-RAISE, SHRINK, LAST = "raise", "shrink", "last"
-"""How multipliers come inside of their cones: the head grows, or the tail or its last entry shrinks."""
+RAISE, SHRINK, LAST, LIFT, DROP = "raise", "shrink", "last", "lift", "drop"
+"""How multipliers come inside of their cones: the head grows, or the tail or its last entry shrinks.
+
+With ``LIFT`` the heads grow by a part of the largest of all multipliers; with ``DROP`` those that are smaller
+than that part are 0 before the last entries of the others shrink.
+"""
 
 MOST_EXPONENT = 500
 """Exponents beyond this are not looked at; the bounds of e^x hold up to 1000."""
@@ -73,8 +77,9 @@ def put_inside(cone: Cone, y: list[Fraction], margin: float, direction: str) -> 
     margin : float
         How far inside they are to be, relative to their size.
     direction : str
-        One of ``RAISE``, ``SHRINK`` and ``LAST``.
+        One of the ways above; here ``LIFT`` raises and ``DROP`` shrinks the last entry.
     """
+    direction = {LIFT: RAISE, DROP: LAST}.get(direction, direction)
     if cone.kind == "nonnegative":
         y[cone.rows.start] = max(y[cone.rows.start], Fraction(0))
     elif cone.kind == "second-order":
@@ -85,6 +90,20 @@ def put_inside(cone: Cone, y: list[Fraction], margin: float, direction: str) -> 
         _put_power(cone, y, margin, direction)
     elif cone.kind == "semidefinite":
         _put_semidefinite(cone.rows, y, margin, direction)
+
+
+def lifted_rows(cone: Cone) -> list[int]:
+    """Return the rows of one cone in which any increase leads further inside."""
+    if cone.kind in ("nonnegative", "second-order"):
+        return [cone.rows.start]
+    if cone.kind == "exponential":
+        return [cone.rows[-1]]
+    if cone.kind == "power":
+        return list(cone.rows[:-1])
+    if cone.kind == "semidefinite":
+        size = (math.isqrt(8 * len(cone.rows) + 1) - 1) // 2
+        return [cone.rows[(place + 1) * (place + 2) // 2 - 1] for place in range(size)]
+    return []
 
 
 def is_inside(cone: Cone, y: Sequence[Fraction]) -> bool:

@@ -34,12 +34,15 @@ from mechdesign.core.problem import Status
 from mechdesign.exact.exponential import exp_lower, exp_upper
 from mechdesign.solvers.cone_program import BOTH, Array, ConeProgram, Unsolved, Vector, sense_of, within_box
 from mechdesign.solvers.dual_cones import (
+    DROP,
     LAST,
+    LIFT,
     MOST_EXPONENT,
     RAISE,
     SHRINK,
     distance_inside,
     is_inside,
+    lifted_rows,
     put_inside,
 )
 from mechdesign.solvers.linear_systems import equations_solved
@@ -50,11 +53,12 @@ if TYPE_CHECKING:
 TRIALS = (
     (0.0, RAISE),
     *((margin, way) for margin in (1e-12, 1e-10, 1e-8, 1e-6) for way in (RAISE, SHRINK, LAST)),
+    *((margin, DROP) for margin in (1e-13, 1e-11, 1e-9)),
 )
 """How far inside of its cones y is moved, relative to its size, before the equations are solved exactly."""
 
-POLYHEDRAL = ((0.0, RAISE), (1e-14, RAISE), (1e-12, RAISE), (1e-10, RAISE))
-"""The same without curved cones: all multipliers of inequalities grow, so that all of them may move."""
+POLYHEDRAL = ((0.0, RAISE), (1e-14, LIFT), (1e-12, LIFT), (1e-10, LIFT))
+"""The same without curved cones."""
 
 CLOSE, LINEAR_CLOSE = Fraction(1, 10**8), Fraction(1, 10**12)
 """A bound that is this close to the solver's value, relatively, is not improved."""
@@ -231,7 +235,7 @@ def _best_bound(cone: ConeProgram) -> tuple[Fraction | None, str]:
                 continue
             failure = why
             if why == TOO_MUCH:
-                break
+                return best, failure
     return best, failure
 
 
@@ -263,13 +267,18 @@ def _proven(
     if not np.isfinite(multipliers).all():
         return None, "the solver's multipliers are not finite"
     y = [Fraction(entry) for entry in multipliers.tolist()]
+    if direction == DROP:  # those of constraints that do not bind: noise, next to the others
+        largest = max(map(abs, y), default=Fraction(0))
+        for part in cone.cones:
+            if all(abs(y[row]) <= Fraction(margin) * largest for row in part.rows) and part.kind != "zero":
+                y[part.rows.start : part.rows.stop] = [Fraction(0)] * len(part.rows)
     for part in cone.cones:
         put_inside(part, y, margin, direction)
-    if margin and cone.is_polyhedral:
+    if direction == LIFT:
         lift = Fraction(margin) * _short(max(map(abs, y), default=Fraction(0)) or Fraction(1))
         for part in cone.cones:
-            if part.kind == "nonnegative":
-                y[part.rows.start] += lift
+            for row in lifted_rows(part):
+                y[row] += lift
     rest = cone.remainder(y)
     _absorb(cone, y, rest)
     free = [column for column, part in enumerate(rest) if part]

@@ -393,6 +393,10 @@ class SpectrumPartition(Problem[Mechanism]):
         lost = cp.multiply(np.outer(self.masses, self.losses), channel)
         return cp.Problem(cp.Minimize(cp.sum(lost)), rows)
 
+    def why_no_statement(self) -> str | None:
+        nothing = infeasible(self, "")
+        return None if nothing is None else nothing.message
+
     def statement_size(self) -> int:
         pairs = len(self.pairs) if self.notion == "slack" else 0
         alone = self.notion in ("partition", "cloak")
