@@ -120,7 +120,11 @@ class Problem(ABC, Generic[MechanismT_co]):
         """Return the statement with these values of its variables."""
         program = self.statement()
         for variable in program.variables():
-            variable.save_value(np.array(variables[variable.name()], dtype=np.float64))
+            name = variable.name()
+            if name not in variables:
+                what = f"a variable of its statement has another name in each call, such as '{name}'"
+                raise MethodError(self.name, what, "name the variables: cvxpy.Variable(3, name='parts')")
+            variable.save_value(np.array(variables[name], dtype=np.float64))
         return program
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
@@ -188,7 +192,8 @@ class Problem(ABC, Generic[MechanismT_co]):
         By default those of the statement's variables. Here solvers' tolerances are mended: shares sum to 1,
         budgets are kept.
         """
-        return {variable.name(): values[variable.name()] for variable in self.statement().variables()}
+        names = {variable.name() for variable in self.statement().variables()}
+        return {name: value for name, value in values.items() if name in names} or dict(values)
 
     def droppable(self) -> tuple[str, ...]:
         """Return the constraints that this problem can do without, by name, if they constrain."""

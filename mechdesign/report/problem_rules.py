@@ -26,7 +26,7 @@ from mechdesign.core.errors import MechDesignError, failure_text
 from mechdesign.core.fields import fields_of, parameters_of, problem_from, toml_text, values_of
 from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of
+from mechdesign.core.solve import methods_of, solve
 from mechdesign.core.text import encode
 from mechdesign.core.values import changed
 from mechdesign.exact.numbers import rounding_allowance
@@ -270,6 +270,25 @@ def method_table(problem: Problem[Any]) -> Findings:
             continue
         if reason is not None and not (isinstance(reason, str) and reason and "\n" not in reason):
             yield f"why_not of '{method.name}' returns {reason!r}", "return None or a sentence"
+
+
+def lengths(problem: Problem[Any], comparison: Comparison) -> Findings:
+    """Check that lists of different lengths are refused, or solved."""
+    stated = _stated(problem)
+    lists = {name: value for name, value in stated.items() if isinstance(value, list) and len(value) > 1}
+    if len(lists) < 2:
+        return
+    for name, value in lists.items():
+        try:
+            shorter = problem_from(type(problem), {**stated, name: value[:-1]})
+            run = solve(shorter)
+        except MechDesignError:
+            continue
+        if run.status == "failed":
+            yield (
+                f"{name} with an entry less is accepted, and then '{run.method}' fails: {run.message}",
+                "compare lengths in __attrs_post_init__ and raise ParameterError",
+            )
 
 
 def answers(comparison: Comparison) -> list[Solution[Any]]:

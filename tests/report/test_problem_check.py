@@ -333,6 +333,65 @@ def test_a_mechanism_is_saved_loaded_and_audited(class_of, built, change, text):
         assert any(text in line for line in lines), str(check)
 
 
+TWO_LISTS = """
+import cvxpy as cp
+import mechdesign as md
+from mechdesign.core.fields import frozen_problem, reals
+
+
+@frozen_problem()
+class Pick(md.Problem):
+    name, sense, compared_with = "pick", "max", "all sets"
+    worth: tuple[float, ...] = reals("Worth of each.", low=0.0)
+    size: tuple[float, ...] = reals("Size of each.", low=0.0)
+
+    def statement(self):
+        chosen = cp.Variable(len(self.worth), name="chosen", boolean=True)
+        return cp.Problem(cp.Maximize(self.worth @ chosen), [self.size @ chosen <= 5])
+
+
+METHODS = (md.statement_method(Pick),)
+"""
+
+
+@pytest.fixture
+def pick(monkeypatch):
+    """Return a function that makes the class of a statement with some text replaced."""
+
+    def made(*change: str) -> type[md.Problem]:
+        module = ModuleType("pick_problem")
+        monkeypatch.setitem(sys.modules, "pick_problem", module)
+        exec(TWO_LISTS.replace(*change) if change else TWO_LISTS, module.__dict__)
+        return module.Pick
+
+    return made
+
+
+def test_a_statement_alone_says_objective_and_residuals(pick):
+    solution = md.solve(pick()(worth=[3, 4, 5], size=[2, 3, 4]))
+    assert (solution.value, solution.variables["chosen"].round().tolist()) == (7.0, [1, 1, 0])
+    assert solution.residuals == {"domain of chosen": 0.0, "constraint 1": 0.0}
+    problem = solution.problem
+    assert problem.residuals({"chosen": [1.0, 1.0, 0.5]}) == {"domain of chosen": 0.5, "constraint 1": 2.0}
+    assert problem.objective({"chosen": [0.0, 0.0, 1.0]}) == 5.0
+
+
+def test_lists_of_different_lengths_are_noticed(pick):
+    check = md.check_problem(pick()(worth=[3, 4, 5], size=[2, 3, 4]))
+    texts = [str(fault) for fault in check.findings]
+    assert len(texts) == 2
+    assert texts[0].startswith("lengths: worth with an entry less is accepted, and then 'statement' fails")
+    refusing = "    def __attrs_post_init__(self):\n        if len(self.worth) != len(self.size):\n"
+    refusing += "            raise md.ParameterError('size', 'has another length')\n\n    def statement"
+    assert md.check_problem(pick("    def statement", refusing)(worth=[3, 4, 5], size=[2, 3, 4])).holds
+
+
+def test_a_variable_without_a_name_is_named(pick):
+    kind = pick(', name="chosen"', "")
+    with pytest.raises(md.MethodError, match="a variable of its statement has another name in each call"):
+        md.solve(kind(worth=[3, 4], size=[2, 3]))
+
+
 NOT_ALL = {
     "spectrum-primary": "its example is a widening that an attack undoes, and the certificate says so",
     "deployed-frequencies": "its variable is a choice between two reports, whose size has no residual",
