@@ -141,7 +141,7 @@ def check_problem(problem: Problem[Any] | type[Problem[Any]]) -> ProblemCheck:
         "methods": rules.method_table,
     }
     solved: dict[str, Callable[[Problem[Any], Comparison], rules.Findings]] = {
-        "lengths": rules.lengths,
+        "lengths": rules.equal_lengths,
         "outcomes": rules.outcomes,
         "values": rules.values,
         "bounds": rules.bounds,

@@ -272,7 +272,7 @@ def method_table(problem: Problem[Any]) -> Findings:
             yield f"why_not of '{method.name}' returns {reason!r}", "return None or a sentence"
 
 
-def lengths(problem: Problem[Any], comparison: Comparison) -> Findings:
+def equal_lengths(problem: Problem[Any], comparison: Comparison) -> Findings:
     """Check that lists of different lengths are refused, or solved."""
     stated = _stated(problem)
     lists = {name: value for name, value in stated.items() if isinstance(value, list) and len(value) > 1}
