@@ -24,6 +24,8 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 from multiprocessing.connection import Connection
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -34,7 +36,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 Result = TypeVar("Result")
 
-RIVALS = ("qif", "pure-ldp", "multi-freq-ldpy", "ldp-toolbox", "diffprivlib", "opendp")
+RIVALS = ("qif", "pure-ldp", "multi-freq-ldpy", "ldp-toolbox", "diffprivlib", "opendp", "mechaudit")
 
 
 class RivalUnavailable(RuntimeError):  # noqa: N818 - it names a state of the table, not a mistake
@@ -288,6 +290,59 @@ def opendp_laplace_mean(
         return np.array([np.mean([laplace(answer) for answer in answers])])
 
     return _timed("opendp", run, len(answers))
+
+
+@dataclass(frozen=True)
+class DesignRun:
+    """The optimum of a direct mechanism in floating point, and what it cost."""
+
+    value: float
+    seconds: float
+
+
+def mechaudit_optimum(tables: dict[str, Any], goal: str, requirements: tuple[str, ...]) -> DesignRun:
+    """Design a direct mechanism with mechaudit: compile, solve with HiGHS, and its own audit of the result.
+
+    Parameters
+    ----------
+    tables
+        An environment with private values, as ``Environment.tables()`` returns it.
+    goal
+        "ExpectedRevenue" or "ExpectedSocialWelfare". A cost of outcomes is taken off the values of the first
+        agent, who then pays for it.
+    requirements
+        Names of mechaudit's requirements, such as "DSIC".
+
+    ``seconds`` are of the processor.
+    """
+    mechaudit = _load("mechaudit", "mechaudit")
+    agents, outcomes = tables["agents"], tables["outcomes"]
+    worth = {}
+    for agent, names, rows in zip(agents, tables["types"], tables["values"], strict=True):
+        for name, row in zip(names, rows, strict=True):
+            for outcome, value, cost in zip(outcomes, row, tables["cost"], strict=True):
+                taken = Fraction(cost) if agent == agents[0] else Fraction(0)
+                worth[agent, name, outcome] = float(Fraction(value) - taken)
+    prior = dict(zip(product(*tables["types"]), map(_number, tables["joint"]), strict=True))
+
+    def run() -> float:
+        environment = mechaudit.FiniteEnvironment(
+            agents=dict(zip(agents, tables["types"], strict=True)),
+            outcomes=outcomes,
+            prior=prior if len(agents) > 1 else {key: share for (key,), share in prior.items()},
+            values=mechaudit.PrivateValues(lambda agent, own, outcome: worth[agent, own, outcome]),
+        )
+        required = tuple(getattr(mechaudit, name)() for name in requirements)
+        problem = environment.design(objective=getattr(mechaudit, goal)(), requirements=required)
+        return float(problem.solve().objective_value)
+
+    start = time.process_time()
+    value = _attempt("mechaudit", run)
+    return DesignRun(value, time.process_time() - start)
+
+
+def _number(written: Any) -> float:
+    return float(Fraction(written))
 
 
 def isolated(limit: float, function: Callable[..., Result], *arguments: Any, **options: Any) -> Result:

@@ -9,6 +9,7 @@ What there is, by what it is for:
 - mechanisms from files: ``load_mechanism``
 - the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
 - pictures of all of these: ``plot(thing, path)``
+- whether a class of problems of your own keeps what it has to: ``check_problem(problem)``
 - a proven bound for any convex program of your own, written in cvxpy: ``prove(program)``
 - after collection: ``regress`` a private answer on public columns; ``scores_of`` reports
 
@@ -121,8 +122,10 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.papers.claims import check_models
     from mechdesign.report.compare import Comparison, compare
     from mechdesign.report.plot import plot
+    from mechdesign.report.problem_check import check_problem
     from mechdesign.report.ranking import choose
     from mechdesign.solvers.prove import ProvenBound, prove
+    from mechdesign.solvers.statement import statement_method
 
 __all__ = [
     "AuctionHorizon",
@@ -182,6 +185,7 @@ __all__ = [
     "SurveyLimit",
     "UnknownNameError",
     "check_models",
+    "check_problem",
     "choose",
     "compare",
     "load_mechanism",
@@ -194,6 +198,7 @@ __all__ = [
     "scores_of",
     "shuffled",
     "solve",
+    "statement_method",
     "sweep",
 ]
 
@@ -219,6 +224,7 @@ _HOMES = {
     "Solution": "core.solution",
     "UnknownNameError": "core.errors",
     "check_models": "papers.claims",
+    "check_problem": "report.problem_check",
     "choose": "report.ranking",
     "compare": "report.compare",
     "load_mechanism": "collect",
@@ -230,6 +236,7 @@ _HOMES = {
     "ProvenBound": "solvers.prove",
     "regress": "analysis",
     "scores_of": "analysis",
+    "statement_method": "solvers.statement",
     "solve": "core.solve",
     "sweep": "catalog",
 }

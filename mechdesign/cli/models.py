@@ -65,6 +65,11 @@ def _list_options(listing: argparse.ArgumentParser) -> None:
 def _show_options(show: argparse.ArgumentParser) -> None:
     model_options(show)
     show.add_argument("--all", action="store_true", help="show every claim of a model, however many")
+    show.add_argument(
+        "--program",
+        action="store_true",
+        help="show the problem as a cvxpy program: its source, and its sizes with the model's parameters",
+    )
 
 
 def _solve_options(solve: argparse.ArgumentParser) -> None:
@@ -93,6 +98,11 @@ def _check_options(added: argparse.ArgumentParser, verbose: bool = True) -> None
     if verbose:
         added.add_argument(
             "-v", "--verbose", action="store_true", help="print every method and claim of all models"
+        )
+        added.add_argument(
+            "--problem",
+            metavar="NAME",
+            help="check a class of problems instead, on its example: a name, or MODULE:CLASS of a file here",
         )
 
 
@@ -220,6 +230,9 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.show.tables import terminal_width
 
     problem_class = problem_classes().get(options.model)
+    if problem_class is not None and options.program:
+        what = f"'{options.model}' is a problem without parameters"
+        raise ParameterError("--program", what, "name a model; run 'mechdesign list' to see all")
     if problem_class is not None:
         if options.set:
             raise ParameterError(
@@ -234,7 +247,14 @@ def _show(options: argparse.Namespace) -> int:
     if "/" not in options.model and not options.model.endswith(".toml") and close.startswith("did you mean"):
         raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
     model = model_of(options)
-    if options.json:
+    if options.program:
+        from mechdesign.report.program import program_dict, program_text
+
+        if options.json:
+            print_json({"model": model.slug, **program_dict(model.problem)})
+        else:
+            print(program_text(model.problem, model.slug))
+    elif options.json:
         print_json(model_dict(model))
     else:
         print(model_text(model, terminal_width(), None if options.all else MOST_CLAIMS))
@@ -352,7 +372,26 @@ def _compare(options: argparse.Namespace) -> int:
     return FINE if all(check.passed for check in checks) else MISMATCH
 
 
+def _check_class(options: argparse.Namespace) -> int:
+    """Check what a class of problems has to keep."""
+    from mechdesign.core.fields import problem_from
+    from mechdesign.report.problem_check import check_problem, named_class
+
+    if options.model or options.all:
+        other = f"'{options.model[0]}'" if options.model else "--all"
+        raise ParameterError("--problem", f"cannot be combined with {other}", "drop one of them")
+    kind, overrides = named_class(options.problem), overrides_of(options.set)
+    check = check_problem(problem_from(kind, {**kind.example, **overrides}) if overrides else kind)
+    if options.json:
+        print_json(check.as_dict())
+    else:
+        print(check)
+    return FINE if check.holds else MISMATCH
+
+
 def _check(options: argparse.Namespace) -> int:
+    if options.problem is not None:
+        return _check_class(options)
     from mechdesign.catalog import models
     from mechdesign.papers.shown.checks import brief, overview
     from mechdesign.show.tables import terminal_width

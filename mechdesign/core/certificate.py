@@ -28,6 +28,9 @@ JUDGED = ("value", "bound", "gap")
 """Figures that are finite in every certificate that holds; for optimality, all of its figures are."""
 
 
+ASSERTED = "asserted by the method"
+"""Begins what a bound rests on where a method from outside of the toolkit states it and proves nothing."""
+
 PRIVACY = "privacy"
 """The property that a guarantee is kept."""
 
@@ -268,7 +271,9 @@ def optimality(
     if figures is None:
         figures = {"value": solution.value, "bound": solution.bound, "gap": solution.gap}
     holds = left <= within * scale + slack
-    return Certificate(OPTIMALITY, holds, False, figures, note=f"bound from {solution.bound_source}")
+    source = solution.bound_source
+    note = f"bound {source}" if source.startswith(ASSERTED) else f"bound from {source}"
+    return Certificate(OPTIMALITY, holds, False, figures, note=note)
 
 
 def format_figure(value: Any) -> str:

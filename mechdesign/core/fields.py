@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.validation import (
     WrittenNumber,
+    finite_array,
     in_range,
     integer,
     one_of,
@@ -231,6 +232,25 @@ def real(
         return in_range(name, value, low, high, low_open=low_open, high_open=high_open)
 
     return checked(meaning, check, form=form, default=default, limits=finite)
+
+
+def reals(meaning: str, *, low: float = -math.inf, high: float = math.inf, default: Any = REQUIRED) -> Any:
+    """Return a field of a list of real numbers in an interval, at least one, which is kept as a tuple.
+
+    Examples
+    --------
+    >>> @frozen_problem()
+    ... class Goods:
+    ...     worth: tuple[float, ...] = reals("Worth of each.", low=0.0)
+    >>> Goods(worth=np.array([1, 2])).worth
+    (1.0, 2.0)
+    """
+
+    def check(name: str, value: Any) -> tuple[float, ...]:
+        entries = finite_array(name, value, 1).tolist()
+        return tuple(in_range(f"{name}[{place}]", entry, low, high) for place, entry in enumerate(entries))
+
+    return checked(meaning, check, form="list of numbers", default=default)
 
 
 def epsilon_field(meaning: str, *, default: Any = REQUIRED, form: str = "float") -> Any:

@@ -9,27 +9,43 @@ own, ``interval/problem.py``, all modules of that folder and of ``papers/interva
 
 from __future__ import annotations
 
+import attrs
 import importlib
 import importlib.util
+import numpy as np
 import pkgutil
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import cache
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN
+from mechdesign.core.certificate import optimality
+from mechdesign.core.errors import MethodError
+from mechdesign.core.extensions import PAPERS
+from mechdesign.core.extensions import papers_beside
+from mechdesign.core.fields import fields_of
+from mechdesign.core.fields import replace_parameters
+from mechdesign.core.fields import values_of
+from mechdesign.core.values import MechanismT_co
+from mechdesign.core.values import abridged
+from mechdesign.core.values import frozen_value
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
-
-import attrs
-import numpy as np
-
-from mechdesign.core.certificate import WITHIN, Certificate, optimality
-from mechdesign.core.errors import MethodError
-from mechdesign.core.extensions import PAPERS, papers_beside
-from mechdesign.core.fields import fields_of, replace_parameters, values_of
-from mechdesign.core.values import MechanismT_co, abridged, frozen_value
+from typing import Any
+from typing import ClassVar
+from typing import Generic
+from typing import Literal
+from typing import Self
+from typing import SupportsFloat
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import cvxpy
+
     from mechdesign.core.sensitivity import PricedSolution
     from mechdesign.core.solution import Solution
 
@@ -41,14 +57,14 @@ class Problem(ABC, Generic[MechanismT_co]):
     """Base class of every design problem.
 
     A problem is decorated with :func:`~mechdesign.core.fields.frozen_problem`: its fields are the parameters
-    of the model file, each stated once with its check, default and meaning; what concerns several of them
-    is checked in ``__attrs_post_init__``. It evaluates its own objective and residuals for given variables,
-    so that no solver is believed about either, and it turns an optimal solution into a mechanism. Beside its
-    module, or in the same folder of a home, found by name: methods (``METHODS`` or ``METHOD``),
-    ``quantities.py`` with ``quantities(problem, solution)``, further numbers that claims may name,
-    ``simulation.py`` with ``simulation(problem, solution, users, repetitions, rng)``, ``outlook.py`` with
-    ``outlook(problem, solution, users)``, what ``build`` prints of it, and ``figures.py`` with
-    ``figures(problem, solution)``, pictures of the design.
+    of the model file, each stated once with its check, default and meaning; what concerns several of them is
+    checked in ``__attrs_post_init__``. It evaluates its own objective and residuals for given variables, so
+    that no solver is believed about either, and it turns an optimal solution into a mechanism. A class with
+    a :meth:`statement` has them from there. Beside its module, or in the same folder of a home, found by
+    name: methods (``METHODS`` or ``METHOD``), ``quantities.py`` with ``quantities(problem, solution)``,
+    further numbers that claims may name, ``simulation.py`` with ``simulation(problem, solution, users,
+    repetitions, rng)``, ``outlook.py`` with ``outlook(problem, solution, users)``, what ``build`` prints of
+    it, and ``figures.py`` with ``figures(problem, solution)``, pictures of the design.
 
     ``class MyProblem(Problem[MyMechanism])`` tells type checkers what ``solve(...).mechanism()`` returns.
 
@@ -80,6 +96,9 @@ class Problem(ABC, Generic[MechanismT_co]):
     relaxations : mapping
         Parameters that constrain, and the value at which each does not: an infeasible problem names those
         of them that conflict.
+    unstated : str
+        Why there is no :meth:`statement`, in one sentence: what of the problem no convex or integer program
+        can say.
     """
 
     name: ClassVar[str]
@@ -93,6 +112,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     renamed: ClassVar[Mapping[str, str]] = {}
     levers: ClassVar[tuple[str, ...]] = ()
     relaxations: ClassVar[Mapping[str, Any]] = {}
+    unstated: ClassVar[str] = "its class has no method 'statement'"
 
     def replace(self, **parameters: Any) -> Self:
         """Return the same problem with other parameters, which are checked as in the constructor.
@@ -105,17 +125,35 @@ class Problem(ABC, Generic[MechanismT_co]):
         """
         return replace_parameters(self, parameters)
 
-    @abstractmethod
     def objective(self, variables: Variables) -> float:
-        """Return the objective value of the variables."""
+        """Return the objective value of the variables; by default that of the statement."""
+        return float(self._stated(variables).objective.value)
 
-    @abstractmethod
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much each group of constraints is violated (0 when satisfied)."""
+        """Return by how much each group of constraints is violated; by default those of the statement."""
+        program, result = self._stated(variables), dict[str, float]()
+        for variable in program.variables():
+            apart = np.abs(variable.project(variable.value) - variable.value)
+            result[f"domain of {variable.name()}"] = float(np.max(apart))
+        for place, row in enumerate(program.constraints, start=1):
+            name = row.label or f"constraint {place}"
+            result[name] = max(result.get(name, 0.0), float(np.max(row.violation())))
+        return result
 
-    @abstractmethod
+    def _stated(self, variables: Variables) -> cvxpy.Problem:
+        """Return the statement with these values of its variables."""
+        program = self.statement()
+        for variable in program.variables():
+            name = variable.name()
+            if name not in variables:
+                what = f"a variable of its statement has another name in each call, such as '{name}'"
+                raise MethodError(self.name, what, "name the variables: cvxpy.Variable(3, name='parts')")
+            variable.save_value(np.array(variables[name], dtype=np.float64))
+        return program
+
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the certificates of a solution of this problem."""
+        """Return the certificates of a solution of this problem; by default that of optimality."""
+        return (self.optimality(solution),)
 
     def value_label(self) -> str:
         """Return the name of ``value``: :attr:`value_name`, unless parameters choose among several goals."""
@@ -154,6 +192,32 @@ class Problem(ABC, Generic[MechanismT_co]):
         The default 0 means that they are no larger than the objective value itself.
         """
         return 0.0
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        """Return the problem in cvxpy as on paper, convex or with integers; see :meth:`why_no_statement`.
+
+        Its variables and constraints have names; its optimum is the optimal ``value``.
+        """
+        raise MethodError(self.name, "is not stated as a program", self.why_no_statement() or self.unstated)
+
+    def why_no_statement(self) -> str | None:
+        """Return why this problem is no convex or integer program, in a sentence; None where it is one."""
+        return None if type(self).statement is not Problem.statement else self.unstated
+
+    def statement_size(self) -> int:
+        """Return the number of numbers that the variables of the statement hold, without stating it."""
+        return 0
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        """Return the problem's variables from the values of the statement's, and multipliers of its labels.
+
+        By default those of the statement's variables. Here solvers' tolerances are mended: shares sum to 1,
+        budgets are kept.
+        """
+        names = {variable.name() for variable in self.statement().variables()}
+        return {name: value for name, value in values.items() if name in names} or dict(values)
 
     def droppable(self) -> tuple[str, ...]:
         """Return the constraints that this problem can do without, by name, if they constrain."""
@@ -210,8 +274,10 @@ class Outcome:
         ``"failed"``. Without a bound that proves it, ``"optimal"`` becomes ``"feasible"``.
     variables : mapping
         The problem's variables by their stable names; empty when there is no solution.
-    bound : float or None
-        A proven bound on the optimum: an upper one when maximising, a lower one when minimising.
+    bound : float, ProvenBound or None
+        A proven bound on the optimum: an upper one when maximising, a lower one when minimising. The result
+        of :func:`mechdesign.prove` is proven; of a number, from a method outside of the toolkit, certificates
+        say that it is asserted by the method.
     bound_source : str
         How the bound is proven, in a few words.
     solver : str
@@ -230,7 +296,7 @@ class Outcome:
 
     status: Status
     variables: Mapping[str, Any] = attrs.field(factory=dict)
-    bound: float | None = None
+    bound: SupportsFloat | None = None
     bound_source: str = ""
     solver: str = ""
     message: str = ""
@@ -265,6 +331,8 @@ class Method:
     scope : str
         For a method that chooses from another class of mechanisms than the one that the bounds of the
         problem's methods are for: which. Its value is shown next to theirs and not judged by their bounds.
+    former_names : tuple of str
+        What the method was called, or methods that it has taken the place of: they still name it.
     """
 
     name: str
@@ -275,6 +343,7 @@ class Method:
     why_not: Callable[[Any], str | None] = lambda problem: None
     scope: str = ""
     defers: Callable[[Any], bool] = lambda problem: False
+    former_names: tuple[str, ...] = ()
 
 
 METHODS, OWN_FOLDER = "_methods", "problem"
@@ -342,7 +411,6 @@ def _has(name: str, word: str) -> bool:
     return word in Path(file).read_text(encoding="utf-8")
 
 
-@cache
 def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
     """Return the function of this name that a module of the problem's own defines, or None.
 
@@ -352,8 +420,22 @@ def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | N
     >>> ".response.papers." in companion(RandomizedResponse, "quantities").__module__
     True
     """
+    look_up = _companion if is_in_a_notebook(problem_class) else _companion_in_package
+    return look_up(problem_class, name)
+
+
+def is_in_a_notebook(problem_class: type[Problem]) -> bool:
+    """Whether a class, or one that it derives from, is in a notebook or a script, which can bring more."""
+    owners = [owner for owner in problem_class.__mro__ if issubclass(owner, Problem) and owner is not Problem]
+    return any("." not in owner.__module__ for owner in owners)
+
+
+def _companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
     for module in modules_of(problem_class, f"def {name}("):
         function: Callable[..., Any] | None = vars(module).get(name)
         if function is not None and function.__module__ == module.__name__:
             return function
     return None
+
+
+_companion_in_package = cache(_companion)

@@ -17,10 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mechdesign.core.certificate import ASSERTED
 from mechdesign.core.errors import (
     MechDesignError,
     MethodError,
@@ -30,8 +32,9 @@ from mechdesign.core.errors import (
     is_failure,
     suggestion,
 )
-from mechdesign.core.problem import Method, Outcome, Problem, Status, modules_of
+from mechdesign.core.problem import Method, Outcome, Problem, Status, is_in_a_notebook, modules_of
 from mechdesign.core.solution import Solution
+from mechdesign.core.validation import float_up
 from mechdesign.core.values import MechanismT_co, changed
 from mechdesign.exact.numbers import rounding_allowance
 
@@ -196,14 +199,9 @@ def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
     ['closed-form', 'geometric', 'staircase']
     """
     problem_class = problem if isinstance(problem, type) else type(problem)
-    if any("." not in owner.__module__ for owner in _owners(problem_class)):
+    if is_in_a_notebook(problem_class):
         return _methods(problem_class)  # a notebook or a script can still bring some, or other ones
-    return _methods_of_package(problem_class)
-
-
-def _owners(problem_class: type[Problem]) -> list[type[Problem]]:
-    """Return the class and those that it derives from, up to the base class of problems."""
-    return [owner for owner in problem_class.__mro__ if issubclass(owner, Problem) and owner is not Problem]
+    return _methods_of_package(problem_class) or _methods(problem_class)  # none yet is not remembered
 
 
 @cache
@@ -234,9 +232,10 @@ def find_method(problem: Problem, name: str) -> Method:
         With the closest names.
     """
     known = {method.name: method for method in methods_of(type(problem))}
-    if name not in known:
+    former = {old: method for method in known.values() for old in method.former_names}
+    if name not in known | former:
         raise UnknownNameError(problem.name, f"no method '{name}'", suggestion(name, known))
-    return known[name]
+    return (former | known)[name]
 
 
 def applicable_methods(problem: Problem) -> Iterator[Method]:
@@ -412,12 +411,12 @@ def _checked(
     if has_variables and not math.isfinite(value):
         text = f"the value of what was found is {value}, beyond double precision"
         return _failed(problem, method, seconds, outcome.solver, text)
-    bound, source = _bound(problem, outcome)
+    bound, source = _bound(problem, method, outcome)
     return Solution(
         problem=problem,
         method=method.name,
         kind=method.kind,
-        status=_status(problem, outcome, value, bound),
+        status=_status(problem, outcome, value, bound, source),
         value=value,
         bound=bound,
         variables=outcome.variables,
@@ -434,22 +433,39 @@ def _checked(
     )
 
 
-def _bound(problem: Problem[Any], outcome: Outcome) -> tuple[float | None, str]:
+def _bound(problem: Problem[Any], method: Method, outcome: Outcome) -> tuple[float | None, str]:
     """Return the bound of a method and its proof, cut at what is trivially known; None if not finite."""
-    bound, known = outcome.bound, problem.trivial_bound()
-    if bound is None or not math.isfinite(bound):
+    stated = outcome.bound
+    if isinstance(stated, Fraction):
+        stated = float_up(stated) if problem.sense == "max" else -float_up(-stated)
+    if stated is None or not math.isfinite(bound := float(stated)):
         return None, ""
+    known = problem.trivial_bound()
     if known is not None and (bound < known if problem.sense == "min" else bound > known):
         side = "at least" if problem.sense == "min" else "at most"
         return known, f"{problem.value_label()} is {side} {known:.10g}"
-    return bound, outcome.bound_source
+    source, proof = outcome.bound_source, getattr(outcome.bound, "why", None)
+    if proof is not None:  # what prove returns
+        return bound, source or f"multipliers in fractions, {proof}"
+    return bound, source if not source or _is_own(method) else f"{ASSERTED}: {source}"
 
 
-def _status(problem: Problem[Any], outcome: Outcome, value: float, bound: float | None) -> Status:
+def _is_own(method: Method) -> bool:
+    """Whether a method is one of the toolkit; what others state as a bound is not proven here."""
+    function: Any = inspect.unwrap(method.run)
+    while isinstance(function, partial):
+        function = function.func
+    module = getattr(function, "__module__", None) or ""
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _status(
+    problem: Problem[Any], outcome: Outcome, value: float, bound: float | None, source: str
+) -> Status:
     """Return the status of an outcome: ``optimal`` only where a bound leaves no more than is certified."""
     if outcome.status != "optimal":
         return outcome.status
-    if bound is None or not outcome.bound_source:
+    if bound is None or not source:
         return "feasible"
     scale = max(abs(value), abs(bound), problem.objective_scale())
     left = problem.optimal_within * problem.at_stake(value, bound) + rounding_allowance(scale)

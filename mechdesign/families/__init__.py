@@ -44,7 +44,7 @@ def families() -> tuple[ModuleType, ...]:
     for point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             others.append(importlib.import_module(point.value))
-        except ImportError as error:
+        except Exception as error:
             raise ModelFileError(
                 f"entry point '{point.name}' of {GROUP}",
                 f"{point.value} cannot be imported ({error})",
@@ -76,7 +76,17 @@ def problem_classes() -> dict[str, type[Problem]]:
 
 def _problems(family: ModuleType) -> list[type[Problem]]:
     """Return the classes that a family lists, itself or by name."""
-    return [getattr(family, item) if isinstance(item, str) else item for item in family.PROBLEMS]
+    name = family.__name__
+    if not hasattr(family, "PROBLEMS"):
+        raise ModelFileError(f"entry point of {GROUP}", f"{name} has no PROBLEMS", "list its classes there")
+    classes: list[Any] = [
+        getattr(family, item, item) if isinstance(item, str) else item for item in family.PROBLEMS
+    ]
+    for item in classes:
+        if not (isinstance(item, type) and issubclass(item, Problem)):
+            what = f"{item!r} in PROBLEMS of {name} is no class of problems"
+            raise ModelFileError(f"entry point of {GROUP}", what, "list classes, or their names")
+    return classes
 
 
 @cache

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, listed, suggestion
+from mechdesign.core.errors import MechDesignError, failure_text, listed
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of, reason_against, solve
+from mechdesign.core.solve import find_method, methods_of, reason_against, solve
 from mechdesign.core.values import encode
 from mechdesign.data.frames import Columns, Tidy
 from mechdesign.exact.numbers import rounding_allowance
@@ -298,11 +298,7 @@ def _chosen(problem: Problem[Any], methods: Sequence[str | Method] | None) -> li
     known = methods_of(type(problem))
     if methods is None:
         return list(known)
-    names = [method for method in methods if isinstance(method, str)]
-    for name in names:
-        if name not in [method.name for method in known]:
-            hint = suggestion(name, [method.name for method in known])
-            raise UnknownNameError(problem.name, f"no method '{name}'", hint)
+    names = [find_method(problem, method).name for method in methods if isinstance(method, str)]
     own = [method for method in methods if isinstance(method, Method)]
     return [method for method in known if method.name in names] + own
 

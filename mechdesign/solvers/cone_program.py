@@ -1,24 +1,30 @@
 """The cone program that cvxpy makes of a problem, in fractions, and what a solver says of it.
 
 minimise c'x + d subject to A x + s = b, s in a product of cones: {0}, the nonnegative numbers,
-second-order, semidefinite and exponential cones, in this order. The numbers are the doubles that cvxpy
+second-order, semidefinite, exponential and power cones, in this order. The numbers are the doubles that cvxpy
 computed, exactly. Integer variables are relaxed. The multipliers are those of an interior-point method and,
 for linear programs, also those of a vertex.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import Status
 from mechdesign.exact.numbers import text_of
+from mechdesign.solvers.dual_cones import Cone
 
 if TYPE_CHECKING:
     import cvxpy
@@ -26,12 +32,24 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Vector = dict[int, Fraction]
 
+BOTH = (1, -1)
+"""The sides from which a variable is bounded: below, where remainders >= 0 can be moved, and above."""
+
 
 def sense_of(program: cvxpy.Problem) -> str:
     """Return whether a program minimises or maximises: "min" or "max"."""
     import cvxpy
 
     return "max" if isinstance(program.objective, cvxpy.Maximize) else "min"
+
+
+@dataclass(frozen=True)
+class Unsolved:
+    """What a solver says of a program without an optimum: infeasible, unbounded or failed."""
+
+    status: Status
+    why: str
+    solver: str = "cvxpy"
 
 
 @dataclass(eq=False)
@@ -46,12 +64,14 @@ class ConeProgram:
         The same by rows.
     c, b : lists of Fraction
     constant : Fraction
-    cones : list of (kind, rows)
-        ``zero``, ``nonnegative``, ``second-order``, ``semidefinite`` or ``exponential``.
+    cones : list of Cone
+        ``zero``, ``nonnegative``, ``second-order``, ``semidefinite``, ``exponential`` or ``power``.
     duals : list of arrays
         Multipliers of solvers, best first.
     names : list of str
         What errors call the columns; empty for variables that cvxpy added.
+    whole : bool
+        Whether all variables of the program are integers.
     """
 
     columns: list[list[tuple[int, Fraction]]]
@@ -59,16 +79,21 @@ class ConeProgram:
     c: list[Fraction]
     b: list[Fraction]
     constant: Fraction
-    cones: list[tuple[str, range]]
+    cones: list[Cone]
     duals: list[Array]
     names: list[str]
     sense: str
     value: float | None
     solver: str
+    whole: bool
 
     @classmethod
-    def of(cls, program: cvxpy.Problem) -> ConeProgram | str:
-        """Return the cone program of a relaxed program, solved; or why there is none."""
+    def of(cls, program: cvxpy.Problem, values: bool = False) -> ConeProgram | Unsolved:
+        """Return the cone program of a relaxed program, solved; or why there is none.
+
+        With ``values`` its variables and constraints, if none is relaxed, hold the solver's point and
+        multipliers afterwards.
+        """
         import cvxpy
 
         if not isinstance(program, cvxpy.Problem):
@@ -76,17 +101,17 @@ class ConeProgram:
         if not program.is_dcp():
             raise ParameterError("program", "is not convex by cvxpy's rules", "see program.is_dcp()")
         relaxed = _relaxed(program)
-        data, chain, inverse = relaxed.get_problem_data(
-            cvxpy.CLARABEL, solver_opts={"use_quad_obj": False}, ignore_dpp=True
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # powers that squares say exactly are announced as approximated
+            data, chain, inverse = relaxed.get_problem_data(
+                cvxpy.CLARABEL, solver_opts={"use_quad_obj": False}, ignore_dpp=True
+            )
         if data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
-            return "cvxpy keeps bounds apart from the rows; state them as constraints"
+            return Unsolved("failed", "cvxpy keeps bounds apart from the rows; state them as constraints")
         dims = data["dims"]
-        if dims.p3d or getattr(dims, "pnd", ()):
-            return "a power cone has no proof here; write the power with logarithms or squares"
-        value, solver, duals = _solved(relaxed, data, chain, inverse)
+        value, solver, duals, status = _solved(relaxed, data, chain, inverse, values)
         if not duals:
-            return f"{solver} found no optimum"
+            return Unsolved(status, f"{solver} found no optimum", solver)
         matrix = data["A"].tocoo()
         columns: list[list[tuple[int, Fraction]]] = [[] for _ in range(matrix.shape[1])]
         rows: list[Vector] = [{} for _ in range(matrix.shape[0])]
@@ -109,18 +134,25 @@ class ConeProgram:
             sense_of(program),
             value if program.value is None else float(program.value),
             solver,
+            program.is_mixed_integer() and all(map(_is_whole, program.variables())),
         )
 
     @property
     def is_polyhedral(self) -> bool:
         """Whether all cones have corners only, so that a multiplier inside stays inside."""
-        return all(kind in ("zero", "nonnegative") for kind, _ in self.cones)
+        return all(cone.kind in ("zero", "nonnegative") for cone in self.cones)
+
+    @property
+    def has_whole_objective(self) -> bool:
+        """Whether the objective is a whole number at all feasible points: integers with whole factors."""
+        whole = all(number.denominator == 1 for number in [self.constant, *self.c])
+        return self.whole and whole and all(name or not c for name, c in zip(self.names, self.c, strict=True))
 
     @cached_property
     def singles(self) -> dict[int, list[tuple[int, Fraction, str]]]:
         """The rows with one variable, by their column: row, entry, and kind of cone."""
         singles: dict[int, list[tuple[int, Fraction, str]]] = {}
-        for kind, rows in self.cones:
+        for kind, rows, _ in self.cones:
             if kind not in ("zero", "nonnegative"):
                 continue
             for row in rows:
@@ -129,11 +161,28 @@ class ConeProgram:
                     singles.setdefault(column, []).append((row, entry, kind))
         return singles
 
+    def sides(self, column: int) -> tuple[int, ...]:
+        """Return from which sides rows with this variable alone bound it; both where one fixes it."""
+        single = self.singles.get(column, ())
+        if any(kind == "zero" for _, _, kind in single):
+            return BOTH
+        signs = {1 if entry < 0 else -1 for _, entry, _ in single}
+        return BOTH if len(signs) == 2 else tuple(signs)
+
+    @cached_property
+    def whole_columns(self) -> tuple[list[list[tuple[int, int]]], int]:
+        """The entries of A as whole numbers, and their common denominator."""
+        common = lcm(1, *(entry.denominator for column in self.columns for _, entry in column))
+        return [[(row, int(entry * common)) for row, entry in column] for column in self.columns], common
+
     def remainder(self, y: Sequence[Fraction]) -> list[Fraction]:
         """Return r = c + A'y."""
+        columns, common = self.whole_columns
+        scale = lcm(1, *{part.denominator for part in y})
+        numbers = [part.numerator * (scale // part.denominator) for part in y]
         return [
-            first + sum((entry * y[row] for row, entry in column), Fraction(0))
-            for first, column in zip(self.c, self.columns, strict=True)
+            first + Fraction(sum(entry * numbers[row] for row, entry in column), common * scale)
+            for first, column in zip(self.c, columns, strict=True)
         ]
 
 
@@ -168,6 +217,10 @@ def within_box(program: cvxpy.Problem, box: Any) -> cvxpy.Problem:
         for part in parts:
             rows += [part <= limits, part >= -limits]
     return cvxpy.Problem(program.objective, [*program.constraints, *rows])
+
+
+def _is_whole(variable: Any) -> bool:
+    return variable.attributes["integer"] is True or variable.attributes["boolean"] is True
 
 
 def _relaxed(program: cvxpy.Problem) -> cvxpy.Problem:
@@ -213,31 +266,68 @@ def _with_variables(constraint: Any, swapped: Mapping[int, Any]) -> Any:
     return constraint.copy([_replaced(argument, swapped) for argument in constraint.args])
 
 
-def _solved(program: Any, data: Any, chain: Any, inverse: Any) -> tuple[float | None, str, list[Array]]:
-    """Return the objective, the solver's name, and multipliers y of the cone program."""
+WORDS: dict[str, Status] = {
+    "PrimalInfeasible": "infeasible",
+    "AlmostPrimalInfeasible": "infeasible",
+    "DualInfeasible": "unbounded",
+    "AlmostDualInfeasible": "unbounded",
+}
+
+
+def _solved(
+    program: Any, data: Any, chain: Any, inverse: Any, values: bool
+) -> tuple[float | None, str, list[Array], Status]:
+    """Return the objective, the solver's name, multipliers y of the cone program, and the status."""
     options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
     duals: list[Array] = []
-    value, names = None, []
+    value, names, point, status = None, list[str](), None, "failed"
+    unit = _unit(data["c"])  # tolerances are absolute
+    scaled = {**data, "c": data["c"] / unit}
     for settings in (options, {}):
-        raw = chain.solve_via_data(program, data, warm_start=False, verbose=False, solver_opts=settings)
+        raw = chain.solve_via_data(program, scaled, warm_start=False, verbose=False, solver_opts=settings)
         if str(raw.status) in ("Solved", "AlmostSolved"):
-            duals.append(np.asarray(raw.z, dtype=np.float64))
-            objective = float(raw.obj_val) + float(inverse[-1]["offset"])
+            point = _point(raw, raw.x, np.asarray(raw.z) * unit, float(raw.obj_val) * unit)
+            duals.append(point.z)
+            objective = point.obj_val + float(inverse[-1]["offset"])
             value, names = (objective if sense_of(program) == "min" else -objective), ["CLARABEL"]
             break
-    vertex = _vertex_dual(data)
+        status = WORDS.get(str(raw.status), "failed")
+    vertex = _vertex(data)
     if vertex is not None:
-        duals.insert(0, vertex)
-        names = ["HIGHS", *names]
-    return value, " and ".join(names) or "CLARABEL", duals
+        duals.insert(0, vertex.z)
+        names, point = ["HIGHS", *names], vertex
+    if point is not None and values:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the proof says how accurate it is
+            program.unpack_results(point, chain, inverse)
+    known: Status = "optimal" if duals else status  # type: ignore[assignment]
+    return value, " and ".join(names) or "CLARABEL", duals, known
 
 
-def _vertex_dual(data: Any) -> Array | None:
-    """Return the multipliers of a linear program at a vertex, which are exact more often than others."""
+def _unit(costs: Array) -> float:
+    """Return the power of 2 next to the largest cost, by which nothing is rounded; 1 where all are 0."""
+    largest = float(np.abs(costs).max(initial=0.0))
+    return 2.0 ** round(math.log2(largest)) if 0.0 < largest < math.inf else 1.0
+
+
+def _point(raw: Any, x: Any, multipliers: Array, value: float) -> SimpleNamespace:
+    """Return what a solver found, as cvxpy reads it from Clarabel."""
+    return SimpleNamespace(
+        status=raw.status,
+        x=np.asarray(x, dtype=np.float64),
+        z=np.asarray(multipliers, dtype=np.float64),
+        obj_val=value,
+        solve_time=getattr(raw, "solve_time", 0.0),
+        iterations=getattr(raw, "iterations", 0),
+    )
+
+
+def _vertex(data: Any) -> SimpleNamespace | None:
+    """Return a vertex of a linear program and its multipliers, which are exact more often than others."""
     from scipy.optimize import linprog
 
     dims = data["dims"]
-    if dims.soc or dims.psd or dims.exp:
+    if dims.soc or dims.psd or dims.exp or dims.p3d or getattr(dims, "pnd", ()):
         return None
     equal = dims.zero
     matrix, right = data["A"].tocsr(), data["b"]
@@ -256,7 +346,8 @@ def _vertex_dual(data: Any) -> Array | None:
         done.eqlin.marginals if equal else [],
         done.ineqlin.marginals if matrix.shape[0] > equal else [],
     ]
-    return -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+    multipliers = -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+    return _point(SimpleNamespace(status="Solved"), done.x, multipliers, float(done.fun))
 
 
 def _names(program: Any, stuffed: Any, count: int) -> list[str]:
@@ -269,12 +360,18 @@ def _names(program: Any, stuffed: Any, count: int) -> list[str]:
     return names
 
 
-def _cones(dims: Any) -> Iterator[tuple[str, range]]:
+def _cones(dims: Any) -> Iterator[Cone]:
     start = 0
-    sizes = [("zero", dims.zero), *(("nonnegative", 1) for _ in range(dims.nonneg))]
-    sizes += [("second-order", size) for size in dims.soc]
-    sizes += [("semidefinite", size * (size + 1) // 2) for size in dims.psd]
-    sizes += [("exponential", 3) for _ in range(dims.exp)]
-    for kind, size in sizes:
-        yield kind, range(start, start + size)
+    sizes: list[tuple[str, int, tuple[float, ...]]] = [("zero", dims.zero, ())]
+    sizes += [("nonnegative", 1, ()) for _ in range(dims.nonneg)]
+    sizes += [("second-order", size, ()) for size in dims.soc]
+    sizes += [("semidefinite", size * (size + 1) // 2, ()) for size in dims.psd]
+    sizes += [("exponential", 3, ()) for _ in range(dims.exp)]
+    sizes += [("power", 3, (power,)) for power in dims.p3d]
+    sizes += [("power", len(powers) + 1, tuple(powers)[:-1]) for powers in getattr(dims, "pnd", ())]
+    for kind, size, powers in sizes:
+        exponents = [Fraction(float(power)) for power in powers]
+        if exponents:  # they sum to 1 exactly
+            exponents.append(1 - sum(exponents))
+        yield Cone(kind, range(start, start + size), tuple(exponents))
         start += size

@@ -18,6 +18,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from mechdesign.core.sensitivity import Binding
 if TYPE_CHECKING:
     import cvxpy
     from scipy.sparse import csr_array
+
+    from mechdesign.solvers.prove import ProvenBound
 
 Array = NDArray[np.float64]
 
@@ -48,12 +51,23 @@ ACCURACY: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class ConvexResult:
-    """Status in the toolkit's words, the solver's name and its objective (not to be believed as a bound)."""
+    """Status in the toolkit's words, the solver's name and its objective (not to be believed as a bound).
+
+    ``bound`` is a proven one, in exact arithmetic, computed when it is first asked for.
+    """
 
     status: Status
     solver: str
     objective: float
     message: str
+    program: cvxpy.Problem
+
+    @cached_property
+    def bound(self) -> ProvenBound:
+        """The proven bound of the program; see :func:`mechdesign.prove`."""
+        from mechdesign.solvers.prove import prove
+
+        return prove(self.program)
 
 
 def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: Any) -> ConvexResult:
@@ -103,9 +117,10 @@ def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: A
         status = words.get(program.status, "failed")
         if status != "failed":
             value = float(program.value) if program.value is not None else float("nan")
-            return ConvexResult(status, name, value, "" if status == "optimal" else program.status)
+            message = "" if status == "optimal" else program.status
+            return ConvexResult(status, name, value, message, program)
         complaints.append(f"{name}: {program.status}")
-    return ConvexResult("failed", ", ".join(PREFERRED), float("nan"), "; ".join(complaints))
+    return ConvexResult("failed", ", ".join(PREFERRED), float("nan"), "; ".join(complaints), program)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +265,7 @@ def solve_separable(program: SeparableProgram, regularization: float = REGULARIZ
     x = cvxpy.Variable(len(program.weights), pos=True)
     y = cvxpy.Variable(len(program.linear))
     both = cvxpy.hstack([x, y])
-    values, own = _cone_form(program.function, program.scale * x)
+    values, own = cone_form(program.function, program.scale * x)
     rows: list[Any] = []
     upper = program.upper_rows @ both <= program.upper_limits if program.upper_rows.shape[0] else None
     equal = program.equal_rows @ both == program.equal_limits if program.equal_rows.shape[0] else None
@@ -295,13 +310,13 @@ def _dual(row: Any) -> Array:
     return np.atleast_1d(np.asarray(row.dual_value, dtype=np.float64))
 
 
-def _cone_form(function: str, x: cvxpy.Expression) -> tuple[cvxpy.Expression, list[Any]]:
+def cone_form(function: str, x: cvxpy.Expression) -> tuple[cvxpy.Expression, list[Any]]:
     """Return an expression for f(x) and the constraints that define its helper variables."""
     import cvxpy
 
     if function == "inverse-square":
         return cvxpy.square(cvxpy.inv_pos(x)), []
-    helper = cvxpy.Variable(x.shape[0], nonneg=True)
+    helper = cvxpy.Variable(x.shape[0], name="helper", nonneg=True)
     half = x if function == "coth-square" else x / 2.0
     own = [cvxpy.exp(-helper) + cvxpy.exp(-half) <= 1.0]
     if function == "coth-square":

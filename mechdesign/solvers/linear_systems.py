@@ -8,10 +8,10 @@ nothing rests on how many steps were taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import isqrt, lcm
 
 Entries = dict[int, int]
 """The entries of a row or a column by their places; none is 0."""
@@ -21,6 +21,9 @@ PRIMES = ((1 << 61) - 1, (1 << 61) - 31, (1 << 62) - 57)
 
 MOST_STEPS = 4096
 """Steps of the lifting, of more than 18 digits each, before it is given up."""
+
+Equation = tuple[Mapping[int, Fraction], Fraction]
+"""The coefficients of an equation by unknown, and its right side."""
 
 
 @dataclass(frozen=True)
@@ -66,25 +69,26 @@ class FactoredSystem:
     def __init__(self, rows: Sequence[Entries]) -> None:
         self.rows = rows
         for prime in PRIMES:
-            pivots = _factored(rows, prime)
-            if pivots is not None:
+            pivots = _factored(rows, prime, len(rows))
+            if len(pivots) == len(rows):
                 self._prime, self._pivots = prime, pivots
                 return
         raise ZeroDivisionError("the matrix is singular")
 
     def solved(self, right: Sequence[int], transposed: bool = False) -> CommonFractions:
         """Return the solution of ``matrix x = right``, or of the transposed matrix."""
-        size, prime = len(self.rows), self._prime
-        remainder, digits, power = list(right), [0] * size, 1
-        attempt = 1
+        prime, remainder, attempt = self._prime, list(right), 1
+        digits, power, pending = [0] * len(right), 1, list[list[int]]()
         for step in range(1, MOST_STEPS + 1):
             part = self._transposed(remainder) if transposed else self._upright(remainder)
-            digits = [old + power * new for old, new in zip(digits, part, strict=True)]
-            power *= prime
+            pending.append(part)
             product = self._product(part, transposed)
             remainder = [(old - new) // prime for old, new in zip(remainder, product, strict=True)]
             if step >= attempt or not any(remainder):
                 attempt = max(step + 1, step * 3 // 2)
+                more, factor = _folded(pending, prime)
+                digits = [old + power * new for old, new in zip(digits, more, strict=True)]
+                power, pending = power * factor, []
                 result = _reconstructed(digits, power)
                 if result is not None and self._fits(result, right, transposed):
                     return result
@@ -146,19 +150,16 @@ class _Pivot:
     factors: list[tuple[int, int]]
 
 
-def _factored(rows: Sequence[Entries], prime: int) -> list[_Pivot] | None:
-    """Return the elimination modulo a prime, the sparsest pivots first; None where there is no pivot left."""
+def _factored(rows: Sequence[Entries], prime: int, width: int) -> list[_Pivot]:
+    """Return the elimination modulo a prime, the sparsest pivots first, until no pivot is left."""
     left = [{place: value % prime for place, value in row.items() if value % prime} for row in rows]
-    columns: list[set[int]] = [set() for _ in rows]
+    columns: list[set[int]] = [set() for _ in range(width)]
     for number, row in enumerate(left):
         for place in row:
             columns[place].add(number)
     buckets = _Buckets(left, columns)
     pivots = []
-    for _ in rows:
-        pivot = buckets.sparsest()
-        if pivot is None:
-            return None
+    while (pivot := buckets.sparsest()) is not None:
         pivots.append(_eliminated(left, columns, buckets, *pivot, prime))
     return pivots
 
@@ -176,15 +177,16 @@ class _Buckets:
         """Return row and column of the next pivot: singletons, else the shortest row and column in it."""
         while self.short_columns:
             column = self.short_columns.pop()
-            if column in self.open_columns:
-                return (min(self.columns[column]), column) if self.columns[column] else None
+            if column in self.open_columns and self.columns[column]:
+                return min(self.columns[column]), column
         while self.short_rows:
             row = self.short_rows.pop()
-            if row in self.open_rows:
-                return (row, next(iter(self.rows[row]))) if self.rows[row] else None
-        row = min(self.open_rows, key=lambda place: len(self.rows[place]))
-        if not self.rows[row]:
+            if row in self.open_rows and self.rows[row]:
+                return row, next(iter(self.rows[row]))
+        self.open_rows = {row for row in self.open_rows if self.rows[row]}
+        if not self.open_rows:
             return None
+        row = min(self.open_rows, key=lambda place: len(self.rows[place]))
         return row, min(self.rows[row], key=lambda place: len(self.columns[place]))
 
     def shortened_row(self, row: int) -> None:
@@ -228,6 +230,74 @@ def _eliminated(
                 buckets.shortened_column(place)
         buckets.shortened_row(other)
     return _Pivot(row, column, inverse, rest, factors)
+
+
+def _folded(parts: list[list[int]], base: int) -> tuple[list[int], int]:
+    """Return the numbers with these digits, the lowest first, and the power of the base above them.
+
+    Neighbours are joined again and again: long numbers are multiplied only a few times.
+    """
+    power = base ** len(parts)
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        joined = [[low + base * high for low, high in zip(*pair, strict=True)] for pair in pairs]
+        parts, base = joined + parts[len(joined) * 2 :], base * base
+    return parts[0], power
+
+
+def equations_solved(equations: Sequence[Equation]) -> dict[int, Fraction] | None:
+    """Return one exact solution of sparse linear equations; None where there is none.
+
+    There may be more unknowns than equations, and equations that follow from others. Unknowns that are not
+    needed are left out: they are 0.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> solution = equations_solved([({7: half, 9: half}, Fraction(1)), ({9: half}, Fraction(3))])
+    >>> solution[7], solution[9]
+    (Fraction(-4, 1), Fraction(6, 1))
+    >>> equations_solved([({7: half}, half), ({7: Fraction(1)}, half)]) is None
+    True
+    """
+    places = {
+        unknown: place for place, unknown in enumerate(dict.fromkeys(u for row, _ in equations for u in row))
+    }
+    rows, right = [], []
+    for row, value in equations:
+        common = lcm(1, *(entry.denominator for entry in row.values()))
+        rows.append({places[u]: int(entry * common) for u, entry in row.items() if entry})
+        right.append(value * common)
+    scale = lcm(1, *(value.denominator for value in right))
+    whole = [int(value * scale) for value in right]
+    for prime in PRIMES:  # a pivot that is 0 modulo one of them is not modulo another one
+        point = _at_pivots(rows, whole, len(places), prime)
+        if point is not None:
+            denominator = point.denominator * scale
+            pairs = zip(places, point.numerators, strict=True)
+            return {unknown: Fraction(number, denominator) for unknown, number in pairs if number}
+    return None
+
+
+def _at_pivots(rows: list[Entries], right: list[int], width: int, prime: int) -> CommonFractions | None:
+    """Return the solution that is 0 but in the columns of the pivots, if it satisfies all rows."""
+    pivots = _factored(rows, prime, width)
+    order = {pivot.column: number for number, pivot in enumerate(pivots)}
+    chosen = [
+        {order[place]: value for place, value in rows[pivot.row].items() if place in order}
+        for pivot in pivots
+    ]
+    try:
+        point = FactoredSystem(chosen).solved([right[pivot.row] for pivot in pivots])
+    except ArithmeticError:
+        return None
+    numbers = [0] * width
+    for column, number in order.items():
+        numbers[column] = point.numerators[number]
+    for row, value in zip(rows, right, strict=True):  # those without a pivot have to follow from the others
+        if sum(entry * numbers[place] for place, entry in row.items()) != value * point.denominator:
+            return None
+    return CommonFractions(numbers, point.denominator)
 
 
 def _reconstructed(digits: Sequence[int], modulus: int) -> CommonFractions | None:

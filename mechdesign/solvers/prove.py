@@ -9,16 +9,13 @@ cone K*,
 since y's >= 0. So d - b'y is a lower bound where r = 0. The y of a solver is nearly this; here it becomes
 exactly this, and all is computed in fractions:
 
-1. *In the cone.* Nonnegative: the negative parts become 0. Second order: the head is raised until its
-   square is at least the sum of the squares of the tail. Exponential, u < 0 and w >= -u e^(v/u - 1): w is
-   raised to a rational upper bound. Semidefinite: for any L whatever, M = LL' + R is at least -|R| (the
-   largest row sum), so adding that multiple of the identity to M makes it semidefinite; L comes from the
-   eigenvectors in floating point, and R is exact. In its vector the entries outside of the diagonal are
-   multiplied by sqrt 2; what a rational approximation of it leaves is a part of R.
+1. *In the cone*, provably: see :mod:`mechdesign.solvers.dual_cones`.
 2. *Without remainder.* r_j is moved into the multiplier of a row that bounds x_j alone (Neumaier and
-   Shcherbina 2004), of the program or of the caller's ``box``. For what is left the equations A'dy = -r are
-   solved exactly in fractions, with the rows whose multipliers may move: equations, and rows inside of their
-   cones (Jansson, Chaykin and Keil 2007). The membership is checked again after that, exactly.
+   Shcherbina 2004), of the program or of the caller's ``box``. A row that bounds x_j from one side takes
+   remainders of one sign: corrections in floating point aim a little to that side. For the variables without
+   any bound the equations A'dy = -r are then solved exactly, with the rows whose multipliers may move:
+   equations, and rows inside of their cones (Jansson, Chaykin and Keil 2007). The membership is checked
+   again after that, exactly.
 
 What is proven is a bound of the cone program, whose numbers are the doubles that cvxpy made of the problem.
 """
@@ -26,47 +23,63 @@ What is proven is a bound of the cone program, whose numbers are the doubles tha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mechdesign.core.problem import Status
 from mechdesign.exact.randomness import exp_lower, exp_upper
-from mechdesign.solvers.cone_program import Array, ConeProgram, Vector, sense_of, within_box
+from mechdesign.solvers.cone_program import BOTH, Array, ConeProgram, Unsolved, Vector, sense_of, within_box
+from mechdesign.solvers.dual_cones import (
+    DROP,
+    LAST,
+    LIFT,
+    MOST_EXPONENT,
+    RAISE,
+    SHRINK,
+    distance_inside,
+    is_inside,
+    lifted_rows,
+    put_inside,
+)
+from mechdesign.solvers.linear_systems import equations_solved
 
 if TYPE_CHECKING:
     import cvxpy
 
-RAISE, SHRINK, LAST = "raise", "shrink", "last"
-"""How multipliers come inside of their cones: the head grows, or the tail or its last entry shrinks."""
-
 TRIALS = (
     (0.0, RAISE),
     *((margin, way) for margin in (1e-12, 1e-10, 1e-8, 1e-6) for way in (RAISE, SHRINK, LAST)),
+    *((margin, DROP) for margin in (1e-13, 1e-11, 1e-9)),
 )
 """How far inside of its cones y is moved, relative to its size, before the equations are solved exactly."""
 
-MOST_EXACT = 4000
-"""The most columns whose remainder is made 0 by solving equations in fractions."""
+POLYHEDRAL = ((0.0, RAISE), (1e-14, LIFT), (1e-12, LIFT), (1e-10, LIFT))
+"""The same without curved cones."""
 
-FLOAT_STEPS = 2
-"""Corrections in floating point before the exact one: each makes the remainder 1e-15 times smaller."""
+CLOSE, LINEAR_CLOSE = Fraction(1, 10**8), Fraction(1, 10**12)
+"""A bound that is this close to the solver's value, relatively, is not improved."""
 
-DENSE = 2000
-"""Up to so many rows and columns the corrections are computed by dense matrices."""
+MOST_EXACT = 1000
+"""The most variables without any bound whose remainder is made 0 by solving equations exactly."""
 
-MOST_WORK = 2_000_000
-"""The most work of one elimination: products of fractions, each counted by its length; about ten seconds."""
+MOST_ENTRIES = 40_000
+"""The most entries of these equations; solving them takes some ten seconds."""
 
-MOST_EXPONENT = 500
-"""Exponents beyond this are not looked at; the bounds of e^x hold up to 1000."""
+FLOAT_STEPS = 4
+"""Corrections in floating point before the exact one: each makes the remainder smaller by many digits."""
 
-ROOT = Fraction(math.isqrt(2 << 240), 1 << 120)
-"""The square root of 2, rounded down to 120 binary places."""
+DENSE = 4_000_000
+"""Up to so many entries the corrections are computed by dense matrices."""
 
-ROOT_ERROR = Fraction(1, 1 << 120)
+SINGULAR = 1e-15
+"""Smaller pivots, relative to the largest, are taken for 0."""
+
+ASIDE = Fraction(1, 1 << 66)
+"""To which side of 0 a remainder is aimed, relative to its terms, where a bound takes one sign alone."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,8 @@ class ProvenBound:
     why : str
         What the bound rests on, or why there is none and what would help.
     solver : str
+    status : str
+        ``optimal``, ``infeasible``, ``unbounded`` or ``failed``: what the solver says.
     """
 
     bound: Fraction | None
@@ -91,6 +106,7 @@ class ProvenBound:
     sense: str
     why: str
     solver: str
+    status: Status = "optimal"
 
     def __float__(self) -> float:
         """Return the bound as a double, rounded to the safe side; nan without one."""
@@ -120,16 +136,19 @@ def _double(number: Fraction) -> float:
         return math.copysign(math.inf, number)
 
 
-def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
+def prove(program: cvxpy.Problem, box: Any = None, values: bool = False) -> ProvenBound:
     """Solve a convex program written in cvxpy and prove a bound of its optimum, in exact arithmetic.
 
     Parameters
     ----------
     program : cvxpy.Problem
-        Linear, second-order, semidefinite or with exponentials and logarithms. Integer variables are relaxed:
-        the bound is one for them as well.
+        Linear, second-order, semidefinite, with exponentials, logarithms and powers; or geometric, which is
+        proven in logarithms. Integer variables are relaxed: the bound is one for them as well, and a whole
+        number where the objective is one.
     box : number, or mapping of variables to numbers or arrays, optional
         What |x| is known to be at most; it is used only where there is no bound without it.
+    values : bool
+        Whether the variables of a convex program hold the solver's point afterwards.
 
     Returns
     -------
@@ -149,20 +168,60 @@ def prove(program: cvxpy.Problem, box: Any = None) -> ProvenBound:
     1.0
     """
     boxed = None if box is None else within_box(program, box)
-    result = _bound_of(program, "valid for all feasible points")
+    if _is_geometric(program):
+        return _in_logarithms(program if boxed is None else boxed)
+    result = _bound_of(program, "valid for all feasible points", values)
     if result.bound is None and boxed is not None:
         return _bound_of(boxed, "valid within the box of the caller")
     return result
 
 
-def _bound_of(program: cvxpy.Problem, scope: str) -> ProvenBound:
+def _is_geometric(program: cvxpy.Problem) -> bool:
+    return (
+        isinstance(getattr(program, "constraints", None), list) and not program.is_dcp() and program.is_dgp()
+    )
+
+
+def _in_logarithms(program: cvxpy.Problem) -> ProvenBound:
+    """Return the bound of a geometric program: e to the bound of the convex program of its logarithms."""
+    from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
+
+    result = _bound_of(Dgp2Dcp(program).reduce(), "valid for all feasible points")
+    value = None if result.value is None else math.exp(result.value)
+    bound = None if result.bound is None else _exponential(result.bound, result.sense)
+    return ProvenBound(bound, value, result.sense, result.why, result.solver, result.status)
+
+
+def _exponential(exponent: Fraction, sense: str) -> Fraction | None:
+    """Return a lower bound of e^x for a minimisation, an upper one for a maximisation, if it is a double."""
+    if abs(exponent) > MOST_EXPONENT:
+        return Fraction(0) if sense == "min" else None
+    if sense == "min":
+        return exp_lower(exponent) if exponent >= 0 else 1 / exp_upper(-exponent)
+    return exp_upper(exponent) if exponent >= 0 else 1 / exp_lower(-exponent)
+
+
+def _bound_of(program: cvxpy.Problem, scope: str, values: bool = False) -> ProvenBound:
     """Return the bound of a program, which holds where ``scope`` says."""
-    cone = ConeProgram.of(program)
-    if isinstance(cone, str):
-        return ProvenBound(None, None, sense_of(program), cone, "cvxpy")
+    cone = ConeProgram.of(program, values)
+    if isinstance(cone, Unsolved):
+        return ProvenBound(None, None, sense_of(program), cone.why, cone.solver, cone.status)
+    best, failure = _best_bound(cone)
+    if best is None:
+        return ProvenBound(
+            None, cone.value, cone.sense, failure or "the solver has no multipliers", cone.solver
+        )
+    if cone.has_whole_objective:
+        best = Fraction(math.ceil(best))
+    signed = best if cone.sense == "min" else -best
+    return ProvenBound(signed, cone.value, cone.sense, scope, cone.solver)
+
+
+def _best_bound(cone: ConeProgram) -> tuple[Fraction | None, str]:
+    """Return the best lower bound that the multipliers prove, or None and why none does."""
     best: Fraction | None = None
     failure = ""
-    trials = ((0.0, RAISE),) if cone.is_polyhedral else TRIALS
+    trials = POLYHEDRAL if cone.is_polyhedral else TRIALS
     for multipliers in cone.duals:
         for margin, direction in trials:
             try:
@@ -171,16 +230,22 @@ def _bound_of(program: cvxpy.Problem, scope: str) -> ProvenBound:
                 lower, why = None, "its numbers are beyond those of doubles; scale the program"
             if lower is not None:
                 best = lower if best is None else max(best, lower)
-                break
+                if _is_close(cone, best):
+                    return best, ""
+                continue
             failure = why
             if why == TOO_MUCH:
-                break
-    if best is None:
-        return ProvenBound(
-            None, cone.value, cone.sense, failure or "the solver has no multipliers", cone.solver
-        )
-    signed = best if cone.sense == "min" else -best
-    return ProvenBound(signed, cone.value, cone.sense, scope, cone.solver)
+                return best, failure
+    return best, failure
+
+
+def _is_close(cone: ConeProgram, bound: Fraction) -> bool:
+    """Whether no other way into the cones can lead to a bound that is worth more."""
+    if cone.value is None or not math.isfinite(cone.value):
+        return True
+    value = Fraction(cone.value if cone.sense == "min" else -cone.value)
+    part = LINEAR_CLOSE if cone.is_polyhedral else CLOSE
+    return value - bound <= part * max(abs(value), abs(bound))
 
 
 # The proof
@@ -202,8 +267,18 @@ def _proven(
     if not np.isfinite(multipliers).all():
         return None, "the solver's multipliers are not finite"
     y = [Fraction(entry) for entry in multipliers.tolist()]
-    for kind, rows in cone.cones:
-        _put_inside(kind, rows, y, margin, direction)
+    if direction == DROP:  # those of constraints that do not bind: noise, next to the others
+        largest = max(map(abs, y), default=Fraction(0))
+        for part in cone.cones:
+            if all(abs(y[row]) <= Fraction(margin) * largest for row in part.rows) and part.kind != "zero":
+                y[part.rows.start : part.rows.stop] = [Fraction(0)] * len(part.rows)
+    for part in cone.cones:
+        put_inside(part, y, margin, direction)
+    if direction == LIFT:
+        lift = Fraction(margin) * _short(max(map(abs, y), default=Fraction(0)) or Fraction(1))
+        for part in cone.cones:
+            for row in lifted_rows(part):
+                y[row] += lift
     rest = cone.remainder(y)
     _absorb(cone, y, rest)
     free = [column for column, part in enumerate(rest) if part]
@@ -224,7 +299,7 @@ def _proven(
         free = [column for column, part in enumerate(rest) if part]
         if free:
             return None, _unbounded(cone, free[0])
-    if not is_raised and not all(_is_inside(kind, rows, y) for kind, rows in cone.cones):
+    if not is_raised and not all(is_inside(part, y) for part in cone.cones):
         return None, OUTSIDE
     value = cone.constant - sum((b * part for b, part in zip(cone.b, y, strict=True) if b), Fraction(0))
     return value, ""
@@ -234,137 +309,6 @@ def _unbounded(cone: ConeProgram, column: int) -> str:
     name = cone.names[column]
     what = f"variable {name}" if name else "a variable that cvxpy added"
     return f"{what} has no bound that its multiplier could be moved to; bound the variables, or state box="
-
-
-def _put_inside(kind: str, rows: range, y: list[Fraction], margin: float, direction: str) -> None:
-    """Move the multipliers of one cone into its dual cone, provably where they are raised."""
-    if kind == "nonnegative":
-        y[rows.start] = max(y[rows.start], Fraction(0))
-    elif kind == "second-order":
-        tail = [y[row] for row in rows[1:]]
-        root = _root_above(sum((part * part for part in tail), Fraction(0)))
-        if direction != RAISE and y[rows.start] > 0 and root:
-            factor = min(Fraction(1), y[rows.start] / root) * Fraction(1.0 - margin)
-            for row in rows[1:] if direction == SHRINK else rows[-1:]:
-                y[row] *= factor
-        else:
-            y[rows.start] = max(y[rows.start], root) + Fraction(margin) * root
-    elif kind == "exponential":
-        _put_exponential(rows, y, margin, direction)
-    elif kind == "semidefinite":
-        _put_semidefinite(rows, y, margin, direction)
-
-
-def _root_above(square: Fraction) -> Fraction:
-    """Return a rational number whose square is at least this one, by at most 2^-90 of it."""
-    if not square:
-        return Fraction(0)
-    shift = max(0, 200 - square.numerator.bit_length() + square.denominator.bit_length())
-    shift += shift % 2
-    whole = -((-square.numerator << shift) // square.denominator)
-    root = math.isqrt(whole)
-    return Fraction(root + (root * root < whole), 1 << (shift // 2))
-
-
-def _put_exponential(rows: range, y: list[Fraction], margin: float, direction: str) -> None:
-    """Move (u, v, w) to u <= 0 and w >= -u e^(v/u - 1), or to u = 0 and v, w >= 0."""
-    u, v, w = (y[row] for row in rows)
-    if u >= 0 or v / u - 1 > MOST_EXPONENT:
-        y[rows[0]], y[rows[1]], y[rows[2]] = Fraction(0), max(v, Fraction(0)), max(w, Fraction(0))
-        return
-    least = _least_tail(u, v)
-    if direction != RAISE and w > 0:  # v grows, so that the exponential falls below w
-        y[rows[1]] = max(v, u * (1 + Fraction(math.log(float(w / -u)) - margin)))
-    else:
-        y[rows[2]] = max(w, least) + Fraction(margin) * least
-
-
-def _least_tail(u: Fraction, v: Fraction) -> Fraction:
-    """Return a rational number that is at least -u e^(v/u - 1), for u < 0."""
-    exponent = v / u - 1
-    return -u * exp_upper(exponent) if exponent >= 0 else -u / exp_lower(-exponent)
-
-
-def _matrix(rows: range, y: Sequence[Fraction]) -> tuple[list[list[Fraction]], Fraction]:
-    """Return the symmetric matrix of a vector, and how far the entries outside of the diagonal may be off.
-
-    The vector holds the upper triangle column by column, its entries outside of the diagonal times sqrt 2.
-    """
-    size = (math.isqrt(8 * len(rows) + 1) - 1) // 2
-    matrix = [[Fraction(0)] * size for _ in range(size)]
-    entries = iter(rows)
-    for column in range(size):
-        for row in range(column + 1):
-            entry = y[next(entries)]
-            matrix[row][column] = matrix[column][row] = entry if row == column else entry / ROOT
-    largest = max((abs(matrix[i][j]) for i in range(size) for j in range(i)), default=Fraction(0))
-    return matrix, largest * ROOT_ERROR
-
-
-def _deficit(matrix: list[list[Fraction]], error: Fraction) -> Fraction:
-    """Return a number whose multiple of the identity makes a symmetric matrix semidefinite, provably."""
-    size = len(matrix)
-    floats = np.array([[float(entry) for entry in row] for row in matrix])
-    values, vectors = np.linalg.eigh(floats)
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
-    scale = 1 << 80
-    whole = [[round(Fraction(entry) * scale) for entry in row] for row in factor.tolist()]
-    worst = Fraction(0)
-    for i in range(size):
-        total = error * size
-        for j in range(size):
-            product = sum(a * b for a, b in zip(whole[i], whole[j], strict=True))
-            total += abs(matrix[i][j] - Fraction(product, scale * scale))
-        worst = max(worst, total)
-    return worst
-
-
-def _put_semidefinite(rows: range, y: list[Fraction], margin: float, direction: str) -> None:
-    matrix, error = _matrix(rows, y)
-    size = len(matrix)
-    spread = max(abs(matrix[i][i]) for i in range(size))
-    shift = _deficit(matrix, error)
-    if direction == RAISE:
-        shift += Fraction(margin) * spread
-    else:  # towards the multiple of the identity with the same trace
-        factor = 1 - Fraction(margin)
-        mean = sum((matrix[place][place] for place in range(size)), Fraction(0)) / size
-        for row in rows:
-            y[row] *= factor
-        shift = shift * factor + Fraction(margin) * mean
-    for place in range(size):
-        y[rows[(place + 1) * (place + 2) // 2 - 1]] += shift
-
-
-def _is_inside(kind: str, rows: range, y: Sequence[Fraction]) -> bool:
-    """Whether the multipliers of one cone are in its dual cone, provably."""
-    if kind == "nonnegative":
-        return y[rows.start] >= 0
-    if kind == "second-order":
-        head, tail = y[rows.start], [y[row] for row in rows[1:]]
-        return head >= 0 and head * head >= sum((part * part for part in tail), Fraction(0))
-    if kind == "exponential":
-        u, v, w = (y[row] for row in rows)
-        if u == 0:
-            return v >= 0 and w >= 0
-        return u < 0 and v / u - 1 <= MOST_EXPONENT and w >= _least_tail(u, v)
-    if kind == "semidefinite":
-        return _is_semidefinite(*_matrix(rows, y))
-    return True
-
-
-def _is_semidefinite(matrix: list[list[Fraction]], error: Fraction) -> bool:
-    """Whether a matrix is semidefinite whatever its errors: M - t I is nearly LL' for some t > 0."""
-    size = len(matrix)
-    floats = np.array([[float(entry) for entry in row] for row in matrix])
-    least = float(np.linalg.eigvalsh(floats)[0])
-    if least <= 0.0:
-        return not any(any(row) for row in matrix) and not error
-    shift = Fraction(least / 2.0)
-    moved = [
-        [entry - (shift if i == j else 0) for j, entry in enumerate(row)] for i, row in enumerate(matrix)
-    ]
-    return _deficit(moved, error) <= shift and size > 0
 
 
 def _absorb(cone: ConeProgram, y: list[Fraction], rest: list[Fraction]) -> None:
@@ -381,149 +325,120 @@ def _absorb(cone: ConeProgram, y: list[Fraction], rest: list[Fraction]) -> None:
 
 
 def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fraction]) -> Vector | None:
-    """Return changes of multipliers after which no remainder is left where there is no bound, exactly.
+    """Return changes of multipliers after which every remainder is 0 or can be moved, exactly.
 
-    The unknowns are the multipliers that may move; every column without a bound is an equation. The least
-    change in floating point, relative to the room that each multiplier has, comes first, so that what is
-    solved exactly after that is tiny.
+    The unknowns are the multipliers that may move; every column that is not bounded from both sides is an
+    equation. The least changes in floating point, relative to the room that each multiplier has, come
+    first: what is solved exactly after that, for the columns without any bound, is tiny.
     """
     room = _room(cone, y)
-    bounded = {column for column in range(len(rest)) if _is_bounded(cone, column)}
-    targets = [column for column in range(len(rest)) if column not in bounded]
-    if len(targets) > MOST_EXACT:
+    targets = [column for column in range(len(rest)) if cone.sides(column) != BOTH]
+    free = [column for column in targets if not cone.sides(column)]
+    if len(free) > MOST_EXACT or sum(len(cone.columns[column]) for column in free) > MOST_ENTRIES:
         raise _TooMuchError
-    entries = [[(row, entry) for row, entry in cone.columns[column] if row in room] for column in targets]
-    missing, total = [-rest[column] for column in targets], dict.fromkeys(room, Fraction(0))
+    aims = {column: Fraction(0) for column in targets}
+    for column in targets:
+        if (side := cone.sides(column)) and room:
+            size = abs(cone.c[column]) + sum(abs(entry * y[row]) for row, entry in cone.columns[column])
+            aims[column] = sum(side) * _short(size * ASIDE)
+    corrector = _Corrector(cone, targets, room)
+    total = dict.fromkeys(room, Fraction(0))
+    left = list(rest)
     for _ in range(FLOAT_STEPS):
-        for row, step in _float_step(entries, missing, room).items():
+        missing = [aims[column] - left[column] for column in targets]
+        if not any(missing):
+            break
+        for row, step in corrector.steps(missing).items():
             total[row] += step
-        missing = [
-            -rest[column] - sum((entry * total[row] for row, entry in left), Fraction(0))
-            for column, left in zip(targets, entries, strict=True)
-        ]
-    steps = eliminated([(dict(left), value) for left, value in zip(entries, missing, strict=True)], room)
-    if steps is None:
+        left = cone.remainder([part + total.get(row, 0) for row, part in enumerate(y)])
+    if not any(left[column] for column in free):
+        return total
+    solved = equations_solved(
+        [({row: entry for row, entry in cone.columns[c] if row in room}, -left[c]) for c in free]
+    )
+    if solved is None:
         return None
-    return {row: step + steps.get(row, Fraction(0)) for row, step in total.items()}
+    return {row: step + solved.get(row, Fraction(0)) for row, step in total.items()}
 
 
-def _float_step(
-    entries: Sequence[Sequence[tuple[int, Fraction]]], missing: Sequence[Fraction], room: Mapping[int, float]
-) -> Vector:
-    """Return about the least changes, in units of the room, that make up for what is missing."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.linalg import lsqr
-
-    places = {row: place for place, row in enumerate(room)}
-    triples = [
-        (number, places[row], float(entry) * room[row])
-        for number, left in enumerate(entries)
-        for row, entry in left
-    ]
-    if not triples or not any(missing):
-        return {}
-    rows, columns, values = zip(*triples, strict=True)
-    matrix = coo_array((values, (rows, columns)), shape=(len(entries), len(places)))
-    targets = np.array([float(part) for part in missing])
-    if max(matrix.shape) <= DENSE:
-        scaled = np.linalg.lstsq(matrix.toarray(), targets, rcond=None)[0]
-    else:
-        scaled = lsqr(matrix.tocsr(), targets, atol=1e-15, btol=1e-15)[0]
-    if not np.isfinite(scaled).all():
-        return {}
-    return {row: Fraction(float(scaled[place])) * Fraction(room[row]) for row, place in places.items()}
+def _short(number: Fraction) -> Fraction:
+    """Return a power of 2 next to a number >= 0."""
+    shift = number.denominator.bit_length() - number.numerator.bit_length()
+    return Fraction(1, 1 << shift) if shift >= 0 else Fraction(1 << -shift)
 
 
-def _is_bounded(cone: ConeProgram, column: int) -> bool:
-    """Whether rows with this variable alone bound it from both sides, or fix it."""
-    single = cone.singles.get(column, ())
-    signs = {entry > 0 for _, entry, _ in single}
-    return len(signs) == 2 or any(kind == "zero" for _, _, kind in single)
+class _Corrector:
+    """About the least changes, in units of the room, that make up for what is missing in columns."""
+
+    def __init__(self, cone: ConeProgram, columns: Sequence[int], room: Mapping[int, float]) -> None:
+        from scipy.sparse import coo_array, diags_array
+
+        self.room, self.places = room, {row: place for place, row in enumerate(room)}
+        triples = [
+            (number, self.places[row], float(entry) * room[row])
+            for number, column in enumerate(columns)
+            for row, entry in cone.columns[column]
+            if row in room
+        ]
+        rows, places, values = zip(*triples, strict=True) if triples else ((), (), ())
+        matrix = coo_array((values, (rows, places)), shape=(len(columns), len(room))).tocsr()
+        sizes = np.sqrt(np.asarray((matrix * matrix).sum(axis=1)).ravel())
+        self.scale = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
+        self.matrix = (diags_array(self.scale) @ matrix).tocsr()
+        self._solve = self._factored()
+
+    def _factored(self) -> Callable[[Array], Array]:
+        """Return what solves for the least changes: by orthogonal factors, or regularized normal equations.
+
+        The room of multipliers differs by many powers of ten. With the largest first, Householder's
+        reflections are accurate row by row whatever their sizes.
+        """
+        from scipy.linalg import qr, solve_triangular
+        from scipy.sparse import eye_array
+        from scipy.sparse.linalg import splu
+
+        if not self.matrix.nnz:
+            return lambda missing: np.zeros(self.matrix.shape[1])
+        if math.prod(self.matrix.shape) > DENSE:
+            normal = self.matrix @ self.matrix.T + 1e-13 * eye_array(self.matrix.shape[0])
+            factors = splu(normal.tocsc())
+            return lambda missing: np.asarray(self.matrix.T @ factors.solve(missing))
+        upright = self.matrix.toarray().T
+        order = np.argsort(-np.abs(upright).max(axis=1), kind="stable")
+        turned, triangle, pivots = qr(upright[order], mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        rank = int((sizes > SINGULAR * sizes[0]).sum())
+
+        def least(missing: Array) -> Array:
+            parts = solve_triangular(triangle[:rank, :rank], missing[pivots[:rank]], trans="T")
+            steps = np.zeros(len(order))
+            steps[order] = turned[:, :rank] @ parts
+            return steps
+
+        return least
+
+    def steps(self, missing: Sequence[Fraction]) -> Vector:
+        """Return the change of each multiplier that may move."""
+        largest = max((abs(part) for part in missing), default=Fraction(0))
+        if not largest:
+            return {}
+        unit = _short(largest)  # remainders may be below the least double
+        scaled = self._solve(self.scale * np.array([float(part / unit) for part in missing]))
+        if not np.isfinite(scaled).all():
+            return {}
+        steps = (scaled * np.fromiter(self.room.values(), dtype=np.float64)).tolist()
+        return {row: Fraction(step) * unit for row, step in zip(self.room, steps, strict=True) if step}
 
 
 def _room(cone: ConeProgram, y: Sequence[Fraction]) -> dict[int, float]:
     """Return the multipliers that may change, and by how much about, before they leave their cones."""
     room: dict[int, float] = {}
     largest = max((float(abs(part)) for part in y), default=1.0) or 1.0
-    for kind, rows in cone.cones:
-        if kind == "zero":
-            room |= dict.fromkeys(rows, largest)
+    for part in cone.cones:
+        if part.kind == "zero":
+            room |= dict.fromkeys(part.rows, largest)
             continue
-        inside = _distance_inside(kind, rows, y)
+        inside = distance_inside(part, y)
         if inside > 0.0:
-            room |= dict.fromkeys(rows, inside)
+            room |= dict.fromkeys(part.rows, inside)
     return room
-
-
-def _distance_inside(kind: str, rows: range, y: Sequence[Fraction]) -> float:
-    """Return about how far inside of its dual cone a multiplier is."""
-    if kind == "nonnegative":
-        return float(y[rows.start])
-    if kind == "second-order":
-        square = sum((y[row] * y[row] for row in rows[1:]), Fraction(0))
-        return float(y[rows.start]) - math.sqrt(float(square))
-    if kind == "exponential":
-        u, v, w = (y[row] for row in rows)
-        return float(w - _least_tail(u, v)) if u < 0 and v / u - 1 <= MOST_EXPONENT else 0.0
-    matrix, _ = _matrix(rows, y)
-    return float(np.linalg.eigvalsh(np.array([[float(entry) for entry in row] for row in matrix]))[0])
-
-
-def eliminated(equations: list[tuple[Vector, Fraction]], room: Mapping[int, float]) -> Vector | None:
-    """Return one exact solution of sparse linear equations; None where there is none.
-
-    Unknowns with much room are used first; the others are 0.
-
-    Examples
-    --------
-    >>> half = Fraction(1, 2)
-    >>> solution = eliminated([({0: half, 1: half}, Fraction(1)), ({1: half}, Fraction(3))], {0: 1.0, 1: 1.0})
-    >>> solution[0], solution[1]
-    (Fraction(-4, 1), Fraction(6, 1))
-    """
-    work, solved = 0, []
-    left = [dict(row) for row, _ in equations]
-    right = [value for _, value in equations]
-    open_rows = set(range(len(left)))
-    holders: dict[int, set[int]] = {}
-    for number, row in enumerate(left):
-        for unknown in row:
-            holders.setdefault(unknown, set()).add(number)
-    while open_rows:
-        number = min(open_rows, key=lambda place: len(left[place]))
-        open_rows.discard(number)
-        row = left[number]
-        if not row:
-            if right[number]:
-                return None
-            continue
-        pivot = min(row, key=lambda unknown: (len(holders[unknown]), -room[unknown]))
-        solved.append((pivot, number))
-        for other in list(holders[pivot]):
-            if other == number or other not in open_rows:
-                continue
-            factor = left[other][pivot] / row[pivot]
-            for unknown, entry in row.items():
-                value = left[other].get(unknown, Fraction(0)) - factor * entry
-                if value:
-                    left[other][unknown] = value
-                    holders[unknown].add(other)
-                else:
-                    left[other].pop(unknown, None)
-                    holders[unknown].discard(other)
-            right[other] -= factor * right[number]
-            work += len(row) * (1 + right[other].numerator.bit_length() // 256)
-            if work > MOST_WORK:
-                raise _TooMuchError
-    solution: Vector = {}
-    for pivot, number in reversed(solved):
-        known = sum(
-            (
-                entry * solution.get(unknown, Fraction(0))
-                for unknown, entry in left[number].items()
-                if unknown != pivot
-            ),
-            Fraction(0),
-        )
-        solution[pivot] = (right[number] - known) / left[number][pivot]
-    return solution

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from fractions import Fraction
 from types import ModuleType
 
 import pytest
@@ -74,6 +76,45 @@ def test_a_table_without_a_method_for_the_class_says_so(notebook, table, told):
         md.solve(notebook.Shade())
     cell(notebook, 'METHODS = (md.Method("half", Shade, "heuristic", "", taking(0.5)),)')
     assert md.solve(notebook.Shade()).value == 0.5
+
+
+def test_functions_beside_the_class_that_come_later_or_change_are_found(notebook):
+    cell(notebook, 'METHODS = (md.Method("half", Shade, "heuristic", "", taking(0.5)),)')
+    assert md.solve(notebook.Shade()).quantities == {}
+    cell(notebook, 'def quantities(problem, solution): return {"size": 3}')
+    assert md.solve(notebook.Shade()).quantities == {"size": 3}
+    cell(notebook, 'def quantities(problem, solution): return {"size": 4}')
+    assert md.solve(notebook.Shade()).quantities == {"size": 4}
+
+
+def test_a_class_of_a_package_without_methods_is_not_remembered_to_have_none(tmp_path, monkeypatch):
+    package = tmp_path / "shades"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "shade.py").write_text(CELL_1.replace("__name__", "'shades.shade'"))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("shades.shade")
+    try:
+        with pytest.raises(MethodError, match=r"no METHODS in module shades\.shade"):
+            md.solve(module.Shade())
+        module.METHODS = (md.Method("half", module.Shade, "heuristic", "", module.taking(0.5)),)
+        (package / "shade.py").write_text(CELL_1 + "METHODS = ()")
+        assert md.solve(module.Shade()).value == 0.5
+    finally:
+        for name in ("shades.shade", "shades"):
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(("sense", "side"), [("max", 1), ("min", -1)])
+def test_a_bound_that_is_a_fraction_becomes_a_double_on_its_side(notebook, sense, side):
+    for bound in (Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(3, 10), Fraction(1)):
+        notebook.Shade.sense = sense
+        cell(notebook, "from fractions import Fraction")
+        outcome = f'md.Outcome("feasible", {{"share": 0.5}}, bound={bound!r}, bound_source="a proof")'
+        cell(notebook, f'METHODS = (md.Method("half", Shade, "heuristic", "", lambda problem: {outcome}),)')
+        found = md.solve(notebook.Shade()).bound
+        assert isinstance(found, float)
+        assert 0 <= side * (Fraction(found) - bound) < 1e-16
 
 
 def test_a_class_of_the_package_is_looked_up_once():

@@ -4,7 +4,8 @@ The blocks of a page are run in order, in one namespace and one empty folder:
 
 - ``python``: what it prints is shown in the ``text`` block that follows at once;
 - ``console``: after each ``$ `` a command, then what it prints, errors included;
-- ``toml`` whose first line is ``# NAME.toml``: the file is written.
+- ``toml`` and ``python`` whose first line is ``# NAME.toml`` or ``# FOLDER/NAME.py``: the file is written.
+  After a ``pyproject.toml`` the commands are run where its distribution is installed, as pip would leave it.
 
 Everything has to be as shown, except the seconds that something took, and numbers that are rounding errors
 (below 1e-8 in size) on the page and in fact. A comment before a block changes that:
@@ -24,6 +25,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -48,6 +50,9 @@ ECHO = '; echo "exit code $?"'
 
 PIPED = re.compile(r"^(?P<own>mechdesign [^|]*\S) \| (?P<end>head|tail) -n (?P<most>\d+)$")
 """How pages show the first or the last lines of what our command prints."""
+
+FILE = re.compile(r"# ((?:[\w-]+/)*[\w-]+\.(?:toml|py))$")
+"""The first line of a block that is a file."""
 
 FENCE = re.compile(r"^```([\w{}-]*)")
 COMMENT = re.compile(r"^<!-- (random|machine|output not shown|digits: \d+) -->$")
@@ -122,8 +127,17 @@ def outputs(page: Path, folder: Path, kept: Path | None = None) -> Iterator[Show
     environment = _environment(folder) | ({} if kept is None else {checks.FOLDER: str(kept)})
     work = folder / "work"
     work.mkdir()
+    installed = False
     for number, block in enumerate(found):
-        if block.language == "python":
+        file = FILE.match(block.lines[0]) if block.language in ("toml", "python") and block.lines else None
+        if file:
+            path = work / file[1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+            if path.name == "pyproject.toml":
+                install(path)
+                installed = True
+        elif block.language == "python":
             with nullcontext() if kept is None else checks.solved_once(Cache(kept)):
                 printed = _run_python(block, page, namespace, work)
             after = found[number + 1] if number + 1 < len(found) else None
@@ -133,11 +147,25 @@ def outputs(page: Path, folder: Path, kept: Path | None = None) -> Iterator[Show
             elif printed and block.comment != "output not shown":
                 raise AssertionError(f"{_place(page, block)}: prints, but no text block follows: {printed}")
         elif block.language == "console":
-            shown = Shown(block, _run_console(block, page, work, environment))
+            shown = Shown(block, _run_console(block, page, work, environment, installed))
             if block.comment != "output not shown":
                 yield shown
-        elif block.language == "toml" and block.lines and re.match(r"# [\w-]+\.toml$", block.lines[0]):
-            (work / block.lines[0][2:]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+    for name, module in list(sys.modules.items()):  # files of the page, which others may also be called
+        if (getattr(module, "__file__", None) or "").startswith(f"{work}{os.sep}"):
+            del sys.modules[name]
+
+
+def install(project: Path) -> None:
+    """Leave beside a pyproject.toml what pip leaves of its distribution: its name and its entry points."""
+    table = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+    folder = project.parent / f"{table['name']}-{table['version']}.dist-info"
+    folder.mkdir()
+    head = f"Metadata-Version: 2.1\nName: {table['name']}\nVersion: {table['version']}\n"
+    (folder / "METADATA").write_text(head, encoding="utf-8")
+    lines = []
+    for group, points in table["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (folder / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _place(page: Path, block: Block) -> str:
@@ -160,32 +188,39 @@ def _run_python(block: Block, page: Path, namespace: dict[str, Any], work: Path)
     printed = io.StringIO()
     width = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = COLUMNS
+    sys.path.insert(0, str(work))
     try:
         with contextlib.chdir(work), contextlib.redirect_stdout(printed):
             exec(code, namespace)
     finally:
+        sys.path.remove(str(work))
         os.environ.pop("COLUMNS")
         if width is not None:
             os.environ["COLUMNS"] = width
     return _lines(printed.getvalue())
 
 
-def _run_console(block: Block, page: Path, work: Path, environment: dict[str, str]) -> list[str]:
+def _run_console(
+    block: Block, page: Path, work: Path, environment: dict[str, str], installed: bool
+) -> list[str]:
     """Run the commands; return them with what they print, as the page has it."""
     printed: list[str] = []
     for command in commands(block.lines):
-        code, output = _run_command("\n".join(command), work, environment)
+        code, output = _run_command("\n".join(command), work, environment, installed)
         if block.comment == "output not shown" and code != 0:
             raise AssertionError(f"{_place(page, block)}: {command[0]}: {output}")
         printed += [f"$ {command[0]}", *command[1:], *_lines(output)]
     return printed
 
 
-def _run_command(command: str, work: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """Return the exit code and what is printed: by a shell, where more than our own command is called."""
+def _run_command(command: str, work: Path, environment: dict[str, str], installed: bool) -> tuple[int, str]:
+    """Return the exit code and what is printed: by a shell, where more than our own command is called.
+
+    Where a distribution of the page is installed as well: other processes have looked for these before.
+    """
     piped = PIPED.match(command)
     own = piped["own"] if piped else command.removesuffix(ECHO)
-    words = warm.words_of(own)
+    words = None if installed else warm.words_of(own)
     if words is not None and hasattr(os, "fork"):
         output = work.parent / "printed"
         code = warm.run(words, work, environment, output)

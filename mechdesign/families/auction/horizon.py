@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from mechdesign.families.auction.slot_rules import (
     slot_of,
 )
 from mechdesign.work.bars import progress
+
+if TYPE_CHECKING:
+    import cvxpy
 
 ENDLESS = 1 << 62
 """More users than any auction has."""
@@ -183,6 +186,26 @@ class AuctionHorizon(Problem[OnlineAuction]):
     def reserve(self) -> float:
         """The largest cost that a user can have."""
         return 2.0 + 2.0 * self.epsilon
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        selected = cp.Variable((self.slots, self.users), name="selected", boolean=True)
+        instance = self.instance
+        rows = [
+            (able.T.astype(float) @ selected[slot] >= needs).set_label(f"coverage in slot {slot}")
+            for slot, (able, needs) in enumerate(zip(instance.able, instance.needs, strict=True))
+        ]
+        rows.append((cp.sum(selected, axis=0) >= self.wins).set_label("participation"))
+        return cp.Problem(cp.Minimize(cp.sum(cp.multiply(instance.costs, selected))), rows)
+
+    def statement_size(self) -> int:
+        return self.slots * self.users
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        return {"selected": np.asarray(values["selected"]) > 0.5}
 
     # Judging candidates
 

@@ -35,6 +35,7 @@ from mechdesign.families.auction.slot_rules import slot_of
 from mechdesign.solvers.covering import branch
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.solvers.linear import LinearProgram, solve_linear
+from mechdesign.solvers.statement import statement_method
 from mechdesign.work.bars import progress
 
 if TYPE_CHECKING:
@@ -274,4 +275,5 @@ METHODS = (
            "the online rule, slot after slot, with a deadline for every user's share", online),
     Method("prices", AuctionHorizon, "numeric",
            "prices of users' shares, with a bound, for horizons of any size", by_prices),
+    statement_method(AuctionHorizon, most=400),
 )  # fmt: skip

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,10 @@ from mechdesign.families.auction.slot_rules import (
 )
 from mechdesign.families.auction.vcg import MOST_ENTRIES, MOST_PROVEN, MOST_STATES
 from mechdesign.show.figure import Bars, Figure, Panel
+from mechdesign.solvers.statement import statement_method
+
+if TYPE_CHECKING:
+    import cvxpy
 
 
 def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
@@ -212,6 +216,28 @@ class AuctionSlot(Problem[OnlineAuction]):
         chosen = math.fsum(weight for weight in weights if weight > 0)
         return self.optimal_within * chosen + 8.0 * float(np.spacing(math.fsum(map(abs, weights))))
 
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        winners = cp.Variable(len(self.bids), name="winners", boolean=True)
+        weights = np.array([weight / self.slot.scale for weight in self.slot.weights])
+        rows = [
+            (self.slot.able.T.astype(float) @ winners >= self.requirements).set_label("coverage"),
+            (winners <= self.slot.admitted.astype(float)).set_label("reserve"),
+        ]
+        return cp.Problem(cp.Minimize(weights @ winners), rows)
+
+    def statement_size(self) -> int:
+        return len(self.bids)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        """Return the winners, each paid what it asks: the program does not decide truthful payments."""
+        winners = np.flatnonzero(np.asarray(values["winners"]) > 0.5)
+        prices = [float(self.slot.prices[user] * UNIT) for user in winners.tolist()]
+        return {"winners": winners, "payments": np.array(prices)}
+
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
@@ -249,6 +275,9 @@ class AuctionSlot(Problem[OnlineAuction]):
         )
 
     def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
+        if solution.realisation is None:
+            what = f"method '{solution.method}' pays winners what they ask, which no rule of an auction does"
+            raise MethodError(self.name, what, "build with method 'exact', 'milp' or 'greedy'")
         names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
         auction = OnlineAuction(
             names,
@@ -401,4 +430,5 @@ METHODS = (
     Method("greedy", AuctionSlot, "heuristic",
            "two-phase greedy with critical payments: truthful in bids and tasks",
            two_phases, why_not_two_phases),
+    statement_method(AuctionSlot, most=300),
 )  # fmt: skip

@@ -356,3 +356,11 @@ def noise_of(value: Any) -> NumberNoise:
             f"{suggestion(str(value), NOISES)} (or give a table of epsilon and variance)",
         )
     return NOISES[value]
+
+
+CONE_FORMS = {
+    "laplace": ("inverse-square", 1.0),
+    "duchi": ("coth-square", 8.0),
+    "piecewise": ("inverse-sinh", 8.0),
+}
+"""Which named function of the solver layer is loss(epsilon) times which unit, for each noise."""

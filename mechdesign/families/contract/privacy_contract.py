@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ from mechdesign.families.contract.population import (
     checked_types,
     population,
 )
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Array = NDArray[np.float64]
 
@@ -197,6 +200,51 @@ class PrivacyContract(MenuProblem):
         """Return the largest error sum that meets ``target_error``."""
         assert self.target_error is not None
         return (self.target_error / self.alpha_factor) ** 2
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        from mechdesign.families.contract.noise import CONE_FORMS
+        from mechdesign.solvers.convex import cone_form
+
+        people, size = self.population, len(self.population.types)
+        epsilon, payment = cp.Variable(size, name="epsilon", pos=True), cp.Variable(size, name="payment")
+        own = payment - cp.multiply(people.types, epsilon)
+        rows = [(own >= people.cost).set_label("individual rationality"), epsilon >= self.limits.low]
+        if self.limits.high < math.inf:
+            rows.append((epsilon <= self.limits.high).set_label("epsilon_max"))
+        if self.information == "incomplete":
+            others = np.ones((size, 1)) @ payment[None, :] - people.types[:, None] @ epsilon[None, :]
+            rows.append((own[:, None] @ np.ones((1, size)) >= others).set_label("incentive compatibility"))
+        function, unit = CONE_FORMS[self.noise_model.name]
+        losses, helpers = cone_form(function, epsilon)
+        error, paid = people.counts @ losses / unit, people.counts @ payment
+        if self.target_error is None:
+            return cp.Problem(
+                cp.Minimize(error), [*rows, *helpers, (paid <= self.budget).set_label("budget")]
+            )
+        limit = (error <= self.error_allowed()).set_label("target error")
+        return cp.Problem(cp.Minimize(paid), [*rows, *helpers, limit])
+
+    def why_no_statement(self) -> str | None:
+        from mechdesign.families.contract.noise import CONE_FORMS
+
+        if self.minimum_buyers is not None:
+            return "which types are left out is a choice next to a convex program for each choice"
+        if self.noise_model.name not in CONE_FORMS:
+            return f"the variance of noise '{self.noise_model.name}' has no cone form"
+        return None
+
+    def statement_size(self) -> int:
+        size = len(self.population.types)
+        return size * (size if self.information == "incomplete" else 2)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        from mechdesign.families.contract.privacy_contract_methods import priced_variables
+
+        return priced_variables(self, np.asarray(values["epsilon"]))
 
     # Judging candidates
 

@@ -229,6 +229,10 @@ class PrivacyContractContinuous(MenuProblem):
     levers: ClassVar[tuple[str, ...]] = ("budget",)
     value_name: ClassVar[str] = "mean loss of a user"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = (
+        "types are a continuum, so that it has infinitely many variables and constraints"
+        "; a grid of types is privacy-contract"
+    )
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
     compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"
     optimal_within: ClassVar[float] = 1e-4

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.sensitivity import Binding
 from mechdesign.families.contract.allocation import (
@@ -37,11 +38,12 @@ from mechdesign.families.contract.allocation import (
     reduced_rows,
     weak_duality,
 )
-from mechdesign.families.contract.noise import LAPLACE, NumberNoise
+from mechdesign.families.contract.noise import CONE_FORMS, LAPLACE, NumberNoise
 from mechdesign.families.contract.payments import Posted, Rules, post, post_enough, post_within_budget
 from mechdesign.families.contract.population import Population
 from mechdesign.families.contract.privacy_contract import PrivacyContract
 from mechdesign.solvers.convex import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
+from mechdesign.solvers.statement import statement_method
 
 Array = NDArray[np.float64]
 
@@ -221,14 +223,6 @@ def why_not_closed_form(problem: PrivacyContract) -> str | None:
 
 
 RowMaker = Callable[[Population, str, float | None], LinearRows]
-
-CONE_FORMS = {
-    "laplace": ("inverse-square", 1.0),
-    "duchi": ("coth-square", 8.0),
-    "piecewise": ("inverse-sinh", 8.0),
-}
-"""Which named function of the solver layer is loss(epsilon) times which unit, for each noise."""
-
 
 MODERATE = (1e-35, 1e35)
 """Where the size of epsilon is looked for; the programs are for epsilons of any moderate size."""
@@ -451,6 +445,20 @@ def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:
     return posted if posted is not None else post_within_budget(rules, ordered, problem.budget)
 
 
+def priced_variables(problem: PrivacyContract, epsilon: Array) -> dict[str, Array]:
+    """Return the variables of a menu with about these epsilons, which keeps budget and incentives exactly.
+
+    Raises
+    ------
+    MethodError
+        Where no such menu keeps the limits.
+    """
+    posted = _priced(problem, epsilon)
+    if posted is None:
+        raise MethodError(problem.name, "the solver's epsilons miss the limits", "use closed-form")
+    return dict(outcome_of(problem, posted, status="feasible").variables)
+
+
 def why_not_convex(problem: PrivacyContract) -> str | None:
     """Only for noises with a cone form, and when all users are to buy."""
     if problem.noise_model.name not in CONE_FORMS:
@@ -500,4 +508,5 @@ METHODS = (
            reduced_program, why_not_reduced),
     Method("full-program", PrivacyContract, "numeric", "conic program with all IC and IR rows, as stated",
            full_program, why_not_full),
+    statement_method(PrivacyContract),
 )  # fmt: skip

@@ -76,6 +76,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "users x variance of a share"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = "a system is compared with a formula; there is nothing left to choose"
     summary: ClassVar[str] = "frequencies as a real system collects them, and the optimum at its epsilon"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 

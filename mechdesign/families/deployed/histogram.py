@@ -177,6 +177,9 @@ class DeployedHistogram(Problem[Mechanism]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "standard deviation of a count"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = (
+        "its only variable is found where a proven delta, a sum over binomials, meets the promise"
+    )
     summary: ClassVar[str] = "least noise of clients for summed one-hot vectors, proven for all data"
     compared_with: ClassVar[str] = "all flips of bits with one probability that keep epsilon and delta"
     optimal_within: ClassVar[float] = 0.02

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from mechdesign.families.incentives.environment import Environment as Environment
     from mechdesign.families.incentives.implementation import implementable as implementable
+    from mechdesign.families.incentives.interim import interim_auction as interim_auction
     from mechdesign.families.incentives.screening import Screening as Screening
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
@@ -25,6 +26,7 @@ else:  # a type checker would take every unknown name for known
             "direct_rule": "DirectRule ScreeningMenu",
             "environment": "Environment",
             "implementation": "implementable",
+            "interim": "interim_auction",
             "screening": "Screening",
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from mechdesign.families.incentives.deviations import (
     certificates_of,
     exact_rule,
 )
-from mechdesign.families.incentives.direct_rule import DirectRule
+from mechdesign.families.incentives.direct_rule import DirectRule, item_text, outcomes_figure
 from mechdesign.families.incentives.environment import (
     Environment,
     Whole,
@@ -33,11 +33,23 @@ from mechdesign.families.incentives.environment import (
     nested_list,
 )
 from mechdesign.families.incentives.environments import NAMED, environment_of
+from mechdesign.show.figure import Figure, Panel, Points
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Goal = Literal["revenue", "welfare", "weights"]
 Outcomes = Literal["lotteries", "deterministic"]
 
 GOALS = {"revenue": "expected revenue", "welfare": "expected welfare", "weights": "expected weighted sum"}
+
+
+NAMES_OF_VARIABLES = ("lotteries", "payments")
+
+
+def _floats(table: Whole) -> Any:
+    """Return an array of fractions as doubles."""
+    return np.asarray(table).astype(np.float64)
 
 
 class WeightTable:
@@ -231,6 +243,87 @@ class DirectMechanism(Problem[DirectRule]):
             return "without participation every payment can be raised; demand participation or payment_high"
         return None
 
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        environment, prior, agents = self.environment, _floats(self.environment.prior).ravel(), self.agents
+        types = np.indices(environment.counts).reshape(agents, -1)  # of each agent in each profile
+        lotteries = self._lotteries()
+        payments = cp.Variable((len(prior), agents), name="payments")
+        rows = [(cp.sum(lotteries, axis=1) == 1).set_label("lotteries")]
+        for agent in range(agents):
+            values = _floats(environment.by_profile(agent)).reshape(lotteries.shape)
+            truth = cp.sum(cp.multiply(values, lotteries), axis=1) - payments[:, agent]
+            for kind, other in np.argwhere(~np.eye(environment.counts[agent], dtype=np.bool_)):
+                own, lie = np.flatnonzero(types[agent] == kind), np.flatnonzero(types[agent] == other)
+                lying = cp.sum(cp.multiply(values[own], lotteries[lie]), axis=1) - payments[lie, agent]
+                weights = prior[own] if self.incentives == "bayesian" else np.eye(len(own))
+                rows.append((weights @ (lying - truth[own]) <= 0).set_label(f"incentives {agent}"))
+            rows += self._participation_rows(agent, truth, types[agent], prior)
+        costs, charges = (_floats(table).reshape(len(prior), -1) for table in self.weights)
+        value = cp.sum(cp.multiply(costs, lotteries), axis=1) + cp.sum(cp.multiply(charges, payments), axis=1)
+        return cp.Problem(cp.Maximize(prior @ value), [*rows, *self._money_rows(lotteries, payments, prior)])
+
+    def _lotteries(self) -> cvxpy.Variable:
+        import cvxpy as cp
+
+        shape = (self.environment.profiles, len(self.environment.outcomes))
+        if self.outcomes == "deterministic":
+            return cp.Variable(shape, name="lotteries", boolean=True)
+        return cp.Variable(shape, name="lotteries", nonneg=True)
+
+    def _participation_rows(self, agent: int, truth: Any, types: Any, prior: Any) -> list[Any]:
+        """Return that no type of an agent is better off outside."""
+        outside = _floats(np.array(self.environment.outside[agent], dtype=object))
+        if self.participation == "none":
+            return []
+        gain = truth - outside[types]
+        if self.participation == "interim":
+            gain = (prior * (types == np.arange(len(outside))[:, None])) @ gain
+        return [(gain >= 0).set_label(f"participation {agent}")]
+
+    def _money_rows(self, lotteries: Any, payments: Any, prior: Any) -> list[Any]:
+        """Return the budget, the limits of payments, and efficiency."""
+        import cvxpy as cp
+
+        rows: list[Any] = []
+        left = cp.sum(payments, axis=1) - lotteries @ _floats(np.array(self.environment.cost, dtype=object))
+        if self.budget != "none":
+            left = prior @ left if self.budget == "expected" else left
+            rows.append((left == 0 if self.budget == "balanced" else left >= 0).set_label("budget"))
+        rows += [] if self.transfers else [payments == 0]
+        rows += [] if self.payment_low is None else [payments >= float(self.payment_low)]
+        rows += [] if self.payment_high is None else [payments <= float(self.payment_high)]
+        if self.efficient:
+            surplus = self.environment.surplus().reshape(lotteries.shape)
+            best = surplus == surplus.max(axis=1, keepdims=True)
+            rows.append((cp.multiply(1.0 - best.astype(float), lotteries) == 0).set_label("efficiency"))
+        return rows
+
+    def why_no_statement(self) -> str | None:
+        return self.why_unbounded()
+
+    def statement_size(self) -> int:
+        environment = self.environment
+        deviations = sum(count * (count - 1) for count in environment.counts)
+        return environment.profiles * (len(environment.outcomes) + self.agents + deviations)
+
+    @property
+    def agents(self) -> int:
+        """Number of agents."""
+        return len(self.environment.agents)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        """Return fractions next to a vertex; the exact audit says whether they keep all requirements."""
+        from mechdesign.solvers.exact_linear import nearby_fractions
+
+        counts = self.environment.counts
+        lotteries, payments = (nearby_fractions(values[name].ravel(), 10**6) for name in NAMES_OF_VARIABLES)
+        tables = np.array(lotteries.fractions(), dtype=object), np.array(payments.fractions(), dtype=object)
+        return variables_of(exact_rule(*(table.reshape(*counts, -1) for table in tables)))
+
     # The problem judges
 
     def rule_of(self, variables: Variables) -> ExactRule:
@@ -305,3 +398,27 @@ def variables_of(rule: ExactRule) -> dict[str, Any]:
         "payments": payments.astype(np.float64),
         "rule": rule,
     }
+
+
+def figures(problem: DirectMechanism, solution: Solution[Any]) -> list[Figure]:
+    """Return the outcomes by reported types; for two goods, which item of the menu each type takes."""
+    rule = problem.rule_of(solution.variables)
+    if problem.environment.stated.get("name") == "two-goods":
+        return [_plane(problem.environment, rule)]
+    lotteries = (rule.lotteries.reshape(problem.environment.profiles, -1) / rule.out_of).astype(np.float64)
+    return [outcomes_figure(problem.environment, lotteries)]
+
+
+def _plane(environment: Environment, rule: ExactRule) -> Figure:
+    """Return the types of a buyer of two goods in the plane of their values, by what they get and pay."""
+    kinds = [[float(Fraction(part)) for part in name.split()] for name in environment.types[0]]
+    prices = rule.payment_fractions().reshape(-1).tolist()
+    items: dict[str, list[list[float]]] = {}
+    for pair, row, price in zip(kinds, rule.lottery_fractions().tolist(), prices, strict=True):
+        items.setdefault(item_text(environment, row, price), []).append(pair)
+    marks = [
+        Points(x=[pair[0] for pair in pairs], y=[pair[1] for pair in pairs], label=text)
+        for text, pairs in items.items()
+    ]
+    panel = Panel("value of the first good", "value of the second good", marks)
+    return Figure("What each type takes, and its price", [panel])

@@ -23,6 +23,11 @@ from mechdesign.families.incentives.direct_mechanism import DirectMechanism, var
 from mechdesign.families.incentives.exact_optimum import deterministic_optimum, exact_optimum, needed_lies
 from mechdesign.families.incentives.interim import interim_optimum, why_not_equal
 from mechdesign.families.incentives.program import adjacent_lies
+from mechdesign.families.incentives.symmetry import solve_alike, why_not_alike
+from mechdesign.solvers.statement import statement_method
+
+LARGE = 20_000
+"""Variables of a program from which on orbits are the default where agents are alike."""
 
 SURPLUS = "no rule has more than the largest surplus"
 VIRTUAL = "ironed virtual values: no rule earns more (Myerson's lemma)"
@@ -31,6 +36,23 @@ VIRTUAL = "ironed virtual values: no rule earns more (Myerson's lemma)"
 def exact_program(problem: DirectMechanism) -> Outcome:
     """Solve the linear program exactly; deviations that are not in it are audited and added."""
     return exact_optimum(problem, needed_lies(problem.environment))
+
+
+def symmetric_program(problem: DirectMechanism) -> Outcome:
+    """Solve the exact program with one variable for each orbit of profiles; agents are treated alike."""
+    return exact_optimum(problem, needed_lies(problem.environment), solved=solve_alike)
+
+
+def is_large_and_alike(problem: DirectMechanism) -> bool:
+    """Whether agents are alike and the whole program takes much longer than that of orbits."""
+    environment = problem.environment
+    columns = environment.profiles * (len(environment.outcomes) + len(environment.agents))
+    return columns > LARGE and why_not_symmetric(problem) is None
+
+
+def why_not_symmetric(problem: DirectMechanism) -> str | None:
+    """Return why there are no orbits."""
+    return why_not_lotteries(problem) or why_not_alike(problem)
 
 
 def why_not_lotteries(problem: DirectMechanism) -> str | None:
@@ -196,7 +218,10 @@ def why_not_median(problem: DirectMechanism) -> str | None:
 METHODS = (
     Method("exact-lp", DirectMechanism, "numeric",
            "linear program with the rows that are needed, exact primal and dual",
-           exact_program, why_not_lotteries),
+           exact_program, why_not_lotteries, defers=is_large_and_alike),
+    Method("symmetric", DirectMechanism, "numeric",
+           "the exact program over orbits of agents that are alike, who are treated alike",
+           symmetric_program, why_not_symmetric),
     Method("integer", DirectMechanism, "numeric",
            "rules without lotteries: branch and bound, each node exact",
            integer_program, why_not_deterministic),
@@ -219,4 +244,5 @@ METHODS = (
     Method("lazy", DirectMechanism, "numeric",
            "the exact program from adjacent deviations on, others added as they pay",
            lazy_program, why_not_lotteries),
+    statement_method(DirectMechanism, most=3000),
 )  # fmt: skip

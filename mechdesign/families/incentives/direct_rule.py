@@ -184,6 +184,9 @@ class DirectRule(Mechanism):
 
     def profile(self, types: Sequence[Any]) -> int:
         """Return the number of a profile of types, by their names."""
+        if isinstance(types, (str, Mapping)) or not hasattr(types, "__len__"):
+            what = f"expected a list of {len(self.environment.agents)} types, got {text_of(types)}"
+            raise DataError("types", what, "name the type of each agent")
         if len(types) != len(self.environment.agents):
             raise DataError("types", f"expected {len(self.environment.agents)} types, got {len(types)}")
         number = 0
@@ -227,11 +230,11 @@ class DirectRule(Mechanism):
     def operations(self) -> tuple[Operation, ...]:
         environment = self.environment
         takes = tuple(
-            Column(agent, f"a type: {listed(list(names), 6)}")
+            Column(agent, f"a type: {listed(names)}")
             for agent, names in zip(environment.agents, environment.types, strict=True)
         )
         gives = (
-            Column(OUTCOME, f"one of: {listed(list(environment.outcomes), 6)}"),
+            Column(OUTCOME, f"one of: {listed(environment.outcomes)}"),
             *(
                 Column(f"{PAYS}_{agent}", f"what {agent} pays, negative if it receives")
                 for agent in environment.agents
@@ -262,26 +265,38 @@ class DirectRule(Mechanism):
 
     def explained(self) -> tuple[str, ...]:
         environment = self.environment
+        several = len(environment.agents) > 1
+        items = {} if several else self.menu()
         return (
             *super().explained(),
-            f"{listed(list(environment.agents), 8)} each name a type. The outcome is one of "
-            f"{listed(list(environment.outcomes), 8)}.",
-            f"Whatever they hold, the truth is best for each of them ({self.demands.incentives} incentives).",
+            f"{listed(environment.agents)} {'each name' if several else 'names'} a type. "
+            f"The outcome is one of {listed(environment.outcomes)}.",
+            f"Whatever the type, the truth is best ({self.demands.incentives} incentives).",
+            *(f"{item}: chosen by {listed(names)}." for item, names in items.items()),
         )
+
+    def menu(self) -> dict[str, tuple[str, ...]]:
+        """Return what a single agent can choose from, each item and its price, with the types that choose it.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> sale = md.DirectMechanism(environment={"name": "single-item", "types": [1, 2, 3]})
+        >>> md.solve(sale).mechanism().menu()
+        {'unsold for 0': ('1',), 'bidder1 for 2': ('2', '3')}
+        """
+        if len(self.environment.agents) > 1:
+            raise DataError("menu", "is for one agent", "use decide")
+        items: dict[str, tuple[str, ...]] = {}
+        rows = zip(self.environment.types[0], self.lotteries().tolist(), self.payments[:, 0], strict=True)
+        for name, row, price in rows:
+            text = item_text(self.environment, row, price)
+            items[text] = (*items.get(text, ()), name)
+        return items
 
     def figures(self) -> list[Figure]:
         """Return the lotteries of the first profiles."""
-        count = min(MOST_DRAWN, self.environment.profiles)
-        chances = self.weights[:count] / np.array(self.out_of[:count])[:, None]
-        names = []
-        for number in range(count):
-            place = np.unravel_index(number, self.environment.counts)
-            names.append(", ".join(self.environment.profile_names(tuple(int(part) for part in place))))
-        marks = [
-            Bars(x=np.arange(count), y=chances[:, outcome], label=name)
-            for outcome, name in enumerate(self.environment.outcomes[:8])
-        ]
-        return [Figure("Outcomes by reported types", [Panel("types", "probability", marks, x_names=names)])]
+        return [outcomes_figure(self.environment, self.weights / np.array(self.out_of)[:, None])]
 
     def _figures(self) -> str:
         environment, demands = self.environment, self.demands
@@ -291,6 +306,36 @@ class DirectRule(Mechanism):
             f"{agents}, {shape} types, {len(environment.outcomes)} outcomes, {demands.incentives} incentives"
         )
         return text if demands.participation == "none" else f"{text}, {demands.participation} participation"
+
+
+def item_text(environment: Environment, chances: Sequence[Fraction], price: Fraction) -> str:
+    """Return a lottery over outcomes and its price in a few words.
+
+    Examples
+    --------
+    >>> from mechdesign.families.incentives.environments import environment_of
+    >>> goods = environment_of("environment", {"name": "two-goods", "types": [[1, 1], [2, 3]]})
+    >>> item_text(goods, [Fraction(0), Fraction(1, 3), Fraction(0), Fraction(2, 3)], Fraction(5, 2))
+    '1/3 first + 2/3 both for 2.5'
+    """
+    parts = [
+        name if chance == 1 else f"{decimal_name(chance)} {name}"
+        for name, chance in zip(environment.outcomes, chances, strict=True)
+        if chance
+    ]
+    return f"{' + '.join(parts)} for {decimal_name(price)}"
+
+
+def outcomes_figure(environment: Environment, lotteries: NDArray[np.float64]) -> Figure:
+    """Return the probabilities of the outcomes for the first profiles of types, a row each."""
+    count = min(MOST_DRAWN, environment.profiles)
+    places = [np.unravel_index(number, environment.counts) for number in range(count)]
+    names = [", ".join(environment.profile_names(tuple(map(int, place)))) for place in places]
+    marks = [
+        Bars(x=np.arange(count), y=lotteries[:count, outcome], label=name)
+        for outcome, name in enumerate(environment.outcomes[:8])
+    ]
+    return Figure("Outcomes by reported types", [Panel("types", "probability", marks, x_names=names)])
 
 
 def reduced_lotteries(rule: ExactRule) -> tuple[list[list[int]], list[int]]:

@@ -93,7 +93,8 @@ def require_size(counts: Sequence[int], outcomes: int) -> None:
             "environment",
             f"{shape} types make {profiles} profiles, and {size} variables with {outcomes} outcomes and "
             f"{len(counts)} payments; the limit is {MOST_VARIABLES}",
-            "reduce the types of each agent, the agents or the outcomes, or use 'interim' for equal bidders",
+            "reduce the types of each agent, the agents or the outcomes; "
+            "for one item and equal bidders call interim_auction(values, shares, bidders)",
         )
 
 

@@ -243,28 +243,20 @@ def tables_in_files(values: str, prior: Any = None, joint: Any = None, cost: Any
 
     With a column ``probability`` in it, that is the prior of the agent's types.
     """
-    try:
-        text = read_text(values, LARGEST_TABLE, ModelFileError)
-    except OSError as error:
-        raise ModelFileError(values, unread(error), "check the path") from None
-    rows = list(csv.reader(text.splitlines()))
-    header = [cell.strip() for cell in rows[0]] if rows else []
-    if header[:2] != ["agent", "type"] or len(header) < 3:
-        what = "its first line is not 'agent,type,' and the outcomes"
-        raise ModelFileError(values, what, "write for instance agent,type,unsold,sold")
+    header, lines = _lines_of(values)
     outcomes = [name for name in header[2:] if name != "probability"]
     names: dict[str, list[str]] = {}
-    worth: dict[str, list[list[str]]] = {}
-    shares: dict[str, list[str]] = {}
-    for number, row in enumerate(rows[1:], start=2):
-        if not any(cell.strip() for cell in row):
-            continue
+    worth: dict[str, list[list[Fraction]]] = {}
+    shares: dict[str, list[Fraction]] = {}
+    for number, row in lines:
+        place = f"{values}: line {number}"
         if len(row) != len(header):
-            raise ModelFileError(f"{values}: line {number}", f"expected {len(header)} cells, got {len(row)}")
-        cells = dict(zip(header, (cell.strip() for cell in row), strict=True))
+            raise ModelFileError(place, f"expected {len(header)} cells, got {len(row)}")
+        cells = dict(zip(header, row, strict=True))
         names.setdefault(cells["agent"], []).append(cells["type"])
-        worth.setdefault(cells["agent"], []).append([cells[name] for name in outcomes])
-        shares.setdefault(cells["agent"], []).append(cells.get("probability", ""))
+        numbers = {name: _cell(place, name, cells[name]) for name in header[2:]}
+        worth.setdefault(cells["agent"], []).append([numbers[name] for name in outcomes])
+        shares.setdefault(cells["agent"], []).append(numbers.get("probability", Fraction(0)))
     if "probability" in header and prior is None and joint is None:
         prior = list(shares.values())
     return environment_of_tables(
@@ -276,6 +268,38 @@ def tables_in_files(values: str, prior: Any = None, joint: Any = None, cost: Any
         joint=joint,
         agents=list(names),
     )
+
+
+def _lines_of(path: Any) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the header of a CSV file of values, and each further row with its line."""
+    if not isinstance(path, (str, Path)):
+        raise ParameterError("values", f"expected the path of a CSV file, got {text_of(path)}")
+    try:
+        text = read_text(path, LARGEST_TABLE, ModelFileError)
+    except OSError as error:
+        raise ModelFileError(path, unread(error), "check the path") from None
+    reader = csv.reader(text.removeprefix("\ufeff").splitlines(keepends=True), skipinitialspace=True)
+    rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    header = rows[0][1] if rows else []
+    if header[:2] != ["agent", "type"] or len(header) < 3:
+        what = "its first line is not 'agent,type,' and the outcomes"
+        raise ModelFileError(path, what, "write for instance agent,type,unsold,sold")
+    for name in header:
+        if header.count(name) > 1:
+            raise ModelFileError(path, f"duplicate column '{name}'", "use each name once")
+    lines = [(number, row) for number, row in rows[1:] if any(row)]
+    if not lines:
+        raise ModelFileError(path, "has a header and no rows", "give one row per type of each agent")
+    return header, lines
+
+
+def _cell(place: str, name: str, text: str) -> Fraction:
+    """Return the number in a cell, or say in which line and column there is none."""
+    try:
+        return fraction_amount(name, text)
+    except ParameterError:
+        what = f"column '{name}': {text_of(text)} is not a number"
+        raise ModelFileError(place, what, "write a decimal or a quotient, such as 0.5 or 1/3") from None
 
 
 def own_tables(

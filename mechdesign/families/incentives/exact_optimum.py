@@ -7,7 +7,7 @@ of the best rule, so that what is called optimal is proven without a tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from mechdesign.core.errors import counted
 from mechdesign.core.problem import Outcome
 from mechdesign.core.sensitivity import Binding
+from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed, short_text
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
@@ -31,6 +32,10 @@ MOST_ROUNDS = 60
 
 FEW_ENTRIES = 400_000
 """With at most this many entries in all rows of deviations, all are in the program from the start."""
+
+
+REQUIREMENTS = ("incentives", "participation", "budget", "payments", "lotteries", "efficiency")
+"""What the rows of a program are of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,16 @@ class DirectPrices:
         return sorted(lies, key=lambda item: -item[1])
 
     def of_requirement(self, requirement: str) -> Fraction:
-        """Return the sum of the prices of a requirement, such as ``budget``: the worth of a unit for all."""
+        """Return the sum of the prices of a requirement, such as ``budget``: the worth of a unit for all.
+
+        It is 0 for a requirement that is not demanded or costs nothing.
+
+        Raises
+        ------
+        ParameterError
+            For a name that no requirement has.
+        """
+        one_of("requirement", requirement, REQUIREMENTS)
         return sum((price for kind, _, price, _ in self.named if kind == requirement), Fraction(0))
 
 
@@ -89,7 +103,10 @@ def needed_lies(environment: Environment) -> list[Lie]:
 
 
 def exact_optimum(
-    problem: DirectMechanism, lies: Sequence[Lie], fixed: dict[int, int] | None = None
+    problem: DirectMechanism,
+    lies: Sequence[Lie],
+    fixed: dict[int, int] | None = None,
+    solved: Callable[[DirectProgram], ExactOptimum] = lambda program: solve_exactly(program.program),
 ) -> Outcome:
     """Return the optimum, starting from some deviations and adding those by which an agent would gain.
 
@@ -99,6 +116,8 @@ def exact_optimum(
     lies : sequence of (agent, type, report)
     fixed : mapping, optional
         Columns of probabilities that are fixed.
+    solved : callable
+        What solves a program exactly.
     """
     reason = problem.why_unbounded()
     if reason is not None:
@@ -106,7 +125,7 @@ def exact_optimum(
     used, every = list(lies), all_lies(problem.environment)
     for rounds in range(1, MOST_ROUNDS + 1):
         program = DirectProgram(problem, used, fixed)
-        optimum = solve_exactly(program.program)
+        optimum = solved(program)
         if optimum.status == "infeasible" and optimum.prices is not None:
             return _infeasible(problem, program, optimum)
         if optimum.status in ("unbounded", "failed") and len(used) < len(every):

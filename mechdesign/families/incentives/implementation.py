@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from mechdesign.families.incentives.deviations import (
     common_integers,
     fraction_array,
 )
-from mechdesign.families.incentives.environment import Environment, Whole, profile_text
+from mechdesign.families.incentives.environment import Environment, Whole, fraction_amount, profile_text
+from mechdesign.families.incentives.environments import environment_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class Implementation:
 
 
 def implementable(
-    environment: Environment,
+    environment: Environment | Mapping[str, Any],
     lotteries: Any,
     incentives: str = "dominant",
     participation: bool = False,
@@ -67,8 +69,10 @@ def implementable(
 
     Parameters
     ----------
-    environment : Environment
-    lotteries : array of Fraction, shape (types of each agent, outcomes)
+    environment : Environment or mapping
+        As the problem ``direct-mechanism`` takes it.
+    lotteries : array of numbers, shape (types of each agent, outcomes)
+        Or a row for each profile, as the variables of a solution have them. Fractions are exact.
     incentives : {"dominant", "bayesian"}
     participation : bool
         Whether no type may pay more than it gains over staying out, ex post or, for Bayesian incentives, in
@@ -82,14 +86,14 @@ def implementable(
 
     Examples
     --------
-    >>> from mechdesign.families.incentives.environments import environment_of
-    >>> sale = environment_of("environment", {"name": "single-item", "types": [1, 2, 3]})
+    >>> sale = {"name": "single-item", "types": [1, 2, 3]}
     >>> no, yes = [1, 0], [0, 1]
     >>> implementable(sale, np.array([no, yes, yes]), participation=True).payments.tolist()
     [[Fraction(0, 1)], [Fraction(2, 1)], [Fraction(2, 1)]]
     >>> print(implementable(sale, np.array([no, yes, no])))
     not implementable; a cycle of lies pays: agent = bidder1, types = 3 -> 2 -> 3, length = -1
     """
+    environment = environment_of("environment", environment)
     one_of("incentives", incentives, ("dominant", "bayesian"))
     if incentives == "bayesian" and not environment.is_independent:
         raise ParameterError(
@@ -109,17 +113,22 @@ def implementable(
 
 
 def _checked_lotteries(lotteries: Any, shape: tuple[int, ...]) -> Whole:
-    table = np.asarray(lotteries)
+    try:
+        table = np.array(lotteries, dtype=object)
+    except ValueError:  # rows of different lengths
+        table = np.zeros(0, dtype=object)
+    if table.shape == (prod(shape[:-1]), shape[-1]):
+        table = table.reshape(shape)
     if table.shape != shape:
         raise ParameterError("lotteries", f"expected an array of shape {shape}, got {table.shape}")
-    entries = [
-        entry if isinstance(entry, Fraction) else Fraction(str(entry)) for entry in table.reshape(-1).tolist()
-    ]
+    entries = [fraction_amount("lotteries", entry) for entry in table.reshape(-1).tolist()]
     result = np.empty(len(entries), dtype=object)
     result[:] = entries
     result = result.reshape(shape)
     if min(entries) < 0 or (result.sum(axis=-1) != 1).any():
-        raise ParameterError("lotteries", "are not probabilities that sum to 1", "correct a row")
+        raise ParameterError(
+            "lotteries", "are not probabilities that sum to 1", "write quotients such as 1/3"
+        )
     return result
 
 

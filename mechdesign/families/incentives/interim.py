@@ -12,16 +12,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.errors import MethodError
+from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.problem import Outcome
+from mechdesign.core.validation import integer
 from mechdesign.families.incentives.closed_forms import ironed_line
 from mechdesign.families.incentives.deviations import exact_rule
 from mechdesign.families.incentives.direct_mechanism import DirectMechanism, variables_of
-from mechdesign.families.incentives.environment import Environment, Whole
+from mechdesign.families.incentives.environment import (
+    Environment,
+    Whole,
+    amounts_of,
+    decimal_name,
+    fraction_amount,
+)
 from mechdesign.families.incentives.program import LinearTypes, linear_types
 from mechdesign.solvers.exact_linear import (
     ExactBasis,
@@ -30,6 +39,9 @@ from mechdesign.solvers.exact_linear import (
     solve_exactly,
     whole_array,
 )
+
+MOST_BIDDERS = 1000
+"""Chances to win are fractions with the power of a share in their denominators."""
 
 
 @dataclass(frozen=True)
@@ -56,30 +68,32 @@ class InterimAuction:
 
 
 def interim_auction(
-    values: Sequence[Fraction], shares: Sequence[Fraction], bidders: int, worth: Fraction = Fraction(0)
+    values: Sequence[Any], shares: Sequence[Any], bidders: int, worth: Any = 0
 ) -> InterimAuction:
     """Return the revenue-optimal auction of one item among equal, independent bidders, exactly.
 
     Parameters
     ----------
-    values, shares : sequence of Fraction
-        Of the types, values increasing.
+    values, shares : sequence of numbers
+        Of the types, values increasing; quotients such as ``"1/3"`` are exact.
     bidders : int
-    worth : Fraction
+    worth : number
         Of the item to the seller.
 
     Raises
     ------
+    ParameterError
+        For values that do not increase, or shares that are not probabilities above 0.
     MethodError
         When HiGHS proposes no basis that is exactly optimal.
 
     Examples
     --------
-    >>> third = Fraction(1, 3)
-    >>> found = interim_auction([Fraction(1), Fraction(2), Fraction(3)], [third] * 3, 2)
+    >>> found = interim_auction([1, 2, 3], ["1/3"] * 3, 2)
     >>> found.revenue, found.chances, found.blocks
     (Fraction(2, 1), (Fraction(0, 1), Fraction(1, 2), Fraction(5, 6)), (0, 1, 2))
     """
+    values, shares, bidders, worth = _checked(values, shares, bidders, worth)
     program, scale = _border_program(values, shares, bidders, worth)
     answer = solve_exactly(program, ironed_basis(values, shares, worth))
     if answer.point is None or answer.prices is None:
@@ -92,6 +106,31 @@ def interim_auction(
     if hierarchical_chances(blocks, shares, bidders) != chances:
         raise MethodError("interim", "the optimum is no hierarchy", "use 'myerson'")
     return InterimAuction(bidders, tuple(chances), tuple(payments), tuple(blocks), revenue)
+
+
+def _checked(
+    values: Any, shares: Any, bidders: Any, worth: Any
+) -> tuple[list[Fraction], list[Fraction], int, Fraction]:
+    """Return what describes the bidders as fractions, or say what is wrong."""
+    numbers = list(amounts_of("values", values))
+    if not numbers:
+        raise ParameterError("values", "is empty", "give at least one number")
+    for place, (one, other) in enumerate(pairwise(numbers)):
+        if other <= one:
+            raise ParameterError(
+                f"values[{place + 1}]", f"{other} is not above {one}", "sort them, each once"
+            )
+    if numbers[0] < 0:
+        raise ParameterError("values[0]", f"{numbers[0]} is negative", "give numbers >= 0")
+    parts = list(amounts_of("shares", shares, len(numbers)))
+    for place, part in enumerate(parts):
+        if part <= 0:
+            raise ParameterError(f"shares[{place}]", f"{part} is not above 0", "leave the type out")
+    if sum(parts) != 1:
+        what = f"sums to {decimal_name(sum(parts, Fraction(0)))}, not 1"
+        raise ParameterError("shares", what, "write quotients such as 1/3")
+    count = integer("bidders", bidders, 1, MOST_BIDDERS)
+    return numbers, parts, count, fraction_amount("worth", worth)
 
 
 def _border_program(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.exact.numbers import text_of
 from mechdesign.families.incentives.deviations import (
     Demands,
     ExactAudit,
@@ -34,6 +34,10 @@ from mechdesign.families.incentives.environment import (
     require_size,
     written,
 )
+from mechdesign.show.figure import Figure
+
+if TYPE_CHECKING:
+    import cvxpy
 
 DEMANDS = Demands()
 """Incentives and participation of each type; with one buyer they are dominant and ex post."""
@@ -98,7 +102,9 @@ def _cost(problem: Screening, name: str, value: Any) -> Amounts | Fraction:
         return Amounts(costs)
     result = fraction_amount(name, value)
     if problem.quantities is None and result <= 0:
-        raise ParameterError(name, f"{text_of(result)} is not above 0", "continuous quantities need a cost")
+        raise ParameterError(
+            name, f"{decimal_name(result)} is not above 0", "continuous quantities need a cost"
+        )
     return result
 
 
@@ -155,6 +161,52 @@ class Screening(Problem[ScreeningMenu]):
             return self.cost * quantity * quantity / 2
         assert self.quantities is not None
         return self.cost[self.quantities.index(quantity)]
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        types, prior = np.array(self.types, dtype=float), np.array(self.prior, dtype=float)
+        payments, size = cp.Variable(len(types), name="payments"), len(types)
+        if self.quantities is None:
+            quantity = cp.Variable(size, name="quantity", nonneg=True)
+            costs, rows = float(self.cost) / 2.0 * cp.square(quantity), []
+        else:
+            offered = np.array(self.quantities, dtype=float)
+            lotteries = cp.Variable((size, len(offered)), name="lotteries", nonneg=True)
+            quantity, rows = lotteries @ offered, [(cp.sum(lotteries, axis=1) == 1).set_label("lotteries")]
+            costs = lotteries @ np.array([float(self.cost_of(one)) for one in self.quantities])
+        own = cp.multiply(types, quantity) - payments
+        others = types[:, None] @ quantity[None, :] - np.ones((size, 1)) @ payments[None, :]
+        rows.append((own[:, None] @ np.ones((1, size)) >= others).set_label("incentives"))
+        rows.append((own >= 0).set_label("participation"))
+        return cp.Problem(cp.Maximize(prior @ (payments - costs)), rows)
+
+    def statement_size(self) -> int:
+        return len(self.types) * (len(self.types) + len(self.quantities or (0,)))
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        """Return fractions next to the solver's, at the largest prices that every type pays for its item."""
+        from mechdesign.families.incentives.deviations import exact_rule
+        from mechdesign.solvers.exact_linear import nearby_fractions
+
+        size = len(self.types)
+        if self.quantities is None:
+            numbers = np.maximum.accumulate(np.maximum(values["quantity"], 0.0))
+            offered = sorted({Fraction(0), *nearby_fractions(numbers, 10**6).fractions()})
+            chosen = nearby_fractions(numbers, 10**6).fractions()
+            lotteries = np.array(
+                [[Fraction(one == each) for each in offered] for one in chosen], dtype=object
+            )
+        else:
+            offered = list(self.quantities)
+            flat = nearby_fractions(np.maximum(values["lotteries"], 0.0).ravel(), 10**6).fractions()
+            lotteries = np.array(flat, dtype=object).reshape(size, -1)
+            chosen = [sum(map(operator.mul, row, offered), Fraction(0)) for row in lotteries.tolist()]
+        paid, prices = Fraction(0), []
+        for kind, one, before in zip(self.types, chosen, [Fraction(0), *chosen], strict=False):
+            paid += kind * (one - before)
+            prices.append([paid])
+        return menu_variables(offered, exact_rule(lotteries, np.array(prices, dtype=object)))
 
     @cached_property
     def base(self) -> Fraction:
@@ -235,3 +287,8 @@ def menu_variables(offered: Any, rule: ExactRule) -> dict[str, Any]:
         "payments": narrowed.payment_fractions().reshape(-1).astype(np.float64),
         "menu": ExactMenu(tuple(quantities.tolist()), narrowed),
     }
+
+
+def figures(problem: Screening, solution: Solution[Any]) -> list[Figure]:
+    """Return quantity and payment by type."""
+    return problem.mechanism(solution).figures()

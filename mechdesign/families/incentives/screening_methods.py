@@ -14,6 +14,7 @@ from mechdesign.families.incentives.direct_mechanism import DirectMechanism
 from mechdesign.families.incentives.exact_optimum import exact_optimum
 from mechdesign.families.incentives.program import adjacent_lies
 from mechdesign.families.incentives.screening import Screening, menu_variables
+from mechdesign.solvers.statement import statement_method
 
 VIRTUAL = "ironed virtual types: no menu earns more (Myerson's lemma)"
 
@@ -130,4 +131,5 @@ METHODS = (
            ironed_menu, why_not_listed),
     Method("posted-price", Screening, "analytic", "the best price of the list of types, for one quantity",
            posted_price, why_not_one_quantity),
+    statement_method(Screening, most=3000),
 )  # fmt: skip

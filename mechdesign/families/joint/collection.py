@@ -175,6 +175,9 @@ class JointCollection(Problem[JointResponse]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
     value_name: ClassVar[str] = "users x summed variance of the bits"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = (
+        "variance and privacy are quotients of products of its probabilities, and not convex in them"
+    )
     summary: ClassVar[str] = (
         "noise that is kept and noise drawn again, for one-hot reports on several attributes"
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ from mechdesign.families.joint.penalized import (
 from mechdesign.families.joint.report_origin import maker_note, require_maker
 from mechdesign.families.joint.response import channel
 from mechdesign.show.figure import Bars, Figure, Panel
+from mechdesign.solvers.statement import statement_method
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Array = NDArray[np.float64]
 
@@ -281,6 +285,29 @@ class JointDistribution(Problem[Mechanism]):
             require_maker(self.reports, self.reports.mechanism, self.attributes, stated)
         self._require_plausible()
 
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        model = (
+            self.model
+        )  # Pr[T_i | v] = chances times a factor of T_i, whose mean logarithm is the constant
+        chances = model.columns(np.arange(model.cells), np.arange(len(model.counts)))
+        point = cp.Variable(model.cells, name="distribution", nonneg=True)
+        loss = -(model.counts / model.users) @ cp.log(chances @ point) - model.constant
+        if self.penalty:
+            loss += self.penalty / model.users * cp.sum(cp.rel_entr(point, self.shares_drawn_to))
+        return cp.Problem(cp.Minimize(loss), [(cp.sum(point) == 1).set_label("shares")])
+
+    def statement_size(self) -> int:
+        return len(self.model.counts) + self.model.cells
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        from mechdesign.solvers.statement import nonnegative_shares
+
+        return {"distribution": nonnegative_shares(values["distribution"])}
+
     # The reports
 
     @cached_property
@@ -475,37 +502,6 @@ def figures(problem: JointDistribution, solution: Solution[Any]) -> list[Figure]
     return [Figure("The estimated joint distribution", [panel])]
 
 
-MOST_NUMBERS = 400_000
-"""Numbers of the matrix of reports by cells."""
-
-
-def convex_program(problem: JointDistribution) -> Outcome:
-    """Maximise the mean of ln(A P), less the penalty, over the simplex; A has a row of chances a report."""
-    import cvxpy
-
-    from mechdesign.solvers.convex import solve_convex
-
-    model = problem.model
-    rows = model.columns(np.arange(model.cells), np.arange(len(model.counts)))
-    point = cvxpy.Variable(model.cells, nonneg=True)
-    gain = (model.counts / model.users) @ cvxpy.log(rows @ point)
-    if problem.penalty:
-        entropy = cvxpy.sum(cvxpy.rel_entr(point, problem.shares_drawn_to))
-        gain -= problem.penalty / model.users * entropy
-    result = solve_convex(cvxpy.Problem(cvxpy.Maximize(gain), [cvxpy.sum(point) == 1.0]))
-    if result.status == "failed" or point.value is None:
-        return Outcome(status="failed", solver=result.solver, message=result.message)
-    return outcome(problem, np.maximum(point.value, 0.0), result.solver)
-
-
-def why_not_convex(problem: JointDistribution) -> str | None:
-    """Return why the method does not apply, or None."""
-    numbers = len(problem.model.counts) * problem.model.cells
-    if numbers > MOST_NUMBERS:
-        return f"its matrix has {numbers} numbers; the limit is {MOST_NUMBERS}"
-    return None
-
-
 MOST_STEPS = 5_000
 WORK = 4e9
 """Multiplications that are spent, roughly; the steps are limited by it."""
@@ -555,9 +551,8 @@ METHODS = (
            proximal_newton, why_no_effects),
     Method("active-set", JointDistribution, "numeric",
            "Newton's method on the cells above 0 and the most promising others", active_set, no_penalty),
-    Method("convex", JointDistribution, "numeric",
-           "the convex program by an interior-point solver, for few cells", convex_program, why_not_convex),
     Method("em", JointDistribution, "numeric",
            "expectation maximisation from uniform, until the gap is 1e-6 or the steps run out",
            expectation_maximization, no_penalty),
+    statement_method(JointDistribution, former_names=("convex",)),
 )  # fmt: skip

@@ -51,6 +51,7 @@ class LocationNoise(Problem[LocationMechanism]):
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "expected distance of a report"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = "its noises are formulas; there is nothing left to choose"
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
     compared_with: ClassVar[str] = "the kinds of noise that are built in"
 

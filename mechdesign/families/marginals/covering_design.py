@@ -14,7 +14,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import TextInNotebooks
 from mechdesign.exact.numbers import plain_int as whole_number, wholes
 from mechdesign.show.figure import Figure, Panel, Points
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Wholes = NDArray[np.int64]
 
@@ -346,6 +350,21 @@ class CoveringDesign(Problem[Mechanism]):
                 "written down",
                 "take larger blocks or fewer points",
             )
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        blocks, subsets = (list(combinations(range(self.points), size)) for size in (self.block, self.order))
+        taken = cp.Variable(len(blocks), name="taken", boolean=True)
+        holds = np.array([[set(subset) <= set(block) for block in blocks] for subset in subsets], dtype=float)
+        return cp.Problem(cp.Minimize(cp.sum(taken)), [(holds @ taken >= 1).set_label("covering")])
+
+    def statement_size(self) -> int:
+        return math.comb(self.points, self.block)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        blocks = np.array(list(combinations(range(self.points), self.block)), dtype=np.int64)
+        return {"blocks": blocks[np.asarray(values["taken"]) > 0.5]}
 
     def audit(self, variables: Variables) -> CoveringAudit:
         """Return the exact check of the blocks."""

@@ -46,6 +46,7 @@ from mechdesign.families.marginals.covering_search import (
     searched,
     why_not_greedy,
 )
+from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -284,4 +285,5 @@ METHODS = (
            run_exhaustive, why_not_exhaustive),
     Method("greedy", CoveringDesign, "heuristic",
            "lazy greedy choice, removal of redundant blocks, local search", run_greedy, why_not_greedy),
+    statement_method(CoveringDesign, most=130),
 )  # fmt: skip

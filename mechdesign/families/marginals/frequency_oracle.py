@@ -397,6 +397,7 @@ class FrequencyOracle(Problem[Oracle]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users x variance of a share"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = "it is a choice among kinds of reports, each with a formula in a whole number"
     summary: ClassVar[str] = "best private report for frequencies, compared with the popular ones"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from mechdesign.families.marginals.view_errors import (
 from mechdesign.families.marginals.view_evaluation import as_views
 from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import axis_names
+
+if TYPE_CHECKING:
+    import cvxpy
 
 
 def release(problem: MarginalViews, solution: Solution[Any]) -> MarginalRelease:
@@ -377,6 +380,44 @@ class MarginalViews(Problem[MarginalRelease]):
         assert self.order is not None
         noise = noise_error(self.sizes, self.users, self.epsilon, size)
         return sampling_error(self.users, count), self.order * noise
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        from mechdesign.families.marginals.view_candidates import candidates
+
+        terms = view_evaluation.terms(self, candidates(self).views)
+        shares = cp.Variable(terms.information.shape[1], name="shares", nonneg=True)
+        even = terms.information @ np.full(shares.size, 1.0 / shares.size)  # solvers like numbers next to 1
+        errors = cp.multiply(terms.weights / even, cp.inv_pos((terms.information / even[:, None]) @ shares))
+        value = cp.sum(errors) if self.criterion == "mean" else len(terms.weights) * cp.max(errors)
+        return cp.Problem(cp.Minimize(value / self.users), [(cp.sum(shares) == 1).set_label("users")])
+
+    def why_no_statement(self) -> str | None:
+        from mechdesign.families.marginals.view_candidates import candidates, impossible
+
+        if self.criterion == "rule":
+            return "the thesis's rule chooses a size and a covering by formulas, without a program"
+        if (reason := impossible(self)) is not None:
+            return reason
+        left_out = bool(candidates(self).left_out)
+        return (
+            "its views are too many to be listed: the program would be over some of them"
+            if left_out
+            else None
+        )
+
+    def statement_size(self) -> int:
+        from mechdesign.families.marginals.view_candidates import candidates
+
+        return int(view_evaluation.terms(self, candidates(self).views).information.nnz)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        from mechdesign.families.marginals.view_candidates import candidates, outcome
+
+        return outcome(self, candidates(self).views, np.maximum(values["shares"], 0.0)).variables
 
     # Judging candidates
 

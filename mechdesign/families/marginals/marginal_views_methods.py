@@ -43,6 +43,7 @@ from mechdesign.families.marginals.view_candidates import (
 )
 from mechdesign.families.marginals.view_evaluation import mean_error
 from mechdesign.solvers.descent import ErrorTerms, allocate
+from mechdesign.solvers.statement import statement_method
 
 Array = NDArray[np.float64]
 
@@ -274,46 +275,6 @@ def why_not_worst_lp(problem: MarginalViews) -> str | None:
     return None if problem.criterion == "worst" else f"it is for criterion 'worst', not '{problem.criterion}'"
 
 
-MOST_ENTRIES = 20_000
-"""Pairs of a marginal and a view that contains it; more take the general solver too long."""
-
-
-def run_convex(problem: MarginalViews) -> Outcome:
-    """Minimise the sum of c_A / I_A, or the largest, over shares >= 0 that add up to 1."""
-    import cvxpy
-
-    from mechdesign.solvers.convex import solve_convex
-
-    reason = impossible(problem)
-    if reason is not None:
-        return Outcome(status="infeasible", solver="cvxpy", message=reason)
-    pool = candidates(problem)
-    terms = view_evaluation.terms(problem, pool.views)
-    even = terms.errors(np.full(len(pool.views), 1.0 / len(pool.views)))
-    scale = float(np.median(even))
-    shares = cvxpy.Variable(len(pool.views), nonneg=True)
-    errors = cvxpy.inv_pos((terms.information * scale) @ shares)
-    if problem.criterion == "mean":
-        objective = terms.weights @ errors
-    else:
-        objective = cvxpy.max(cvxpy.multiply(terms.weights * len(terms.weights), errors))
-    result = solve_convex(cvxpy.Problem(cvxpy.Minimize(objective), [cvxpy.sum(shares) == 1]))
-    if shares.value is None:
-        return Outcome(status="failed", solver=result.solver, message=result.message)
-    return outcome(problem, pool.views, np.maximum(shares.value, 0.0), solver=result.solver)
-
-
-def why_not_convex(problem: MarginalViews) -> str | None:
-    """Return why the method does not apply (it is for few views, not for the thesis's rule), or None."""
-    if problem.criterion == "rule":
-        return "it is for criterion 'mean' or 'worst', not 'rule'"
-    if impossible(problem) is None:
-        entries = view_evaluation.terms(problem, candidates(problem).views).information.nnz
-        if entries > MOST_ENTRIES:
-            return f"{entries} pairs of a marginal and its view are more than {MOST_ENTRIES}"
-    return None
-
-
 METHODS = (
     Method("rule", MarginalViews, "analytic",
            "algorithm 3.1 corrected: the best size with a covering within the threshold", run_rule,
@@ -326,11 +287,10 @@ METHODS = (
            why_not_allocation),
     Method("worst-lp", MarginalViews, "numeric", "linear program for the worst error over all views",
            run_worst_lp, why_not_worst_lp),
-    Method("cvxpy", MarginalViews, "numeric", "the same convex program declared in cvxpy, for few views",
-           run_convex, why_not_convex),
     Method("product-subset", MarginalViews, "numeric",
            "sets of answers to several attributes at once, by dynamic programming and column generation",
            run, why_not, SCOPE),
     Method("even", MarginalViews, "heuristic",
            "an even split among the given views, or among the requested marginals", run_even, why_not_even),
+    statement_method(MarginalViews, most=20_000, former_names=("cvxpy",)),
 )  # fmt: skip

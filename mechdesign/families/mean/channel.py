@@ -31,6 +31,8 @@ from mechdesign.families.mean.column_generation import (
 )
 
 if TYPE_CHECKING:
+    import cvxpy
+
     from mechdesign.show.figure import Figure
 
 LIMITS = (1e-3, 16.0)
@@ -219,6 +221,60 @@ class MeanChannel(Problem[GridMean]):
         if self.outputs is None:
             return None
         return largest_output(self.epsilon) * symmetric_grid(self.outputs)
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        """Return a second-order program; on each segment the variance is a parabola, and its peak a minimum.
+
+        With a = its value at the left end, s its slope there and w the width, its maximum over the segment
+        is the least a + up + (s w + down' - up)^2 / (4 w^2) over up, down' >= 0.
+        """
+        import cvxpy as cp
+
+        knots, outputs = self.knots(), self._outputs()
+        channel = cp.Variable((len(knots), len(outputs)), name="channel", nonneg=True)
+        least = cp.Variable((1, len(outputs)), name="least", nonneg=True)
+        below = np.ones((len(knots), 1)) @ least
+        rows = [cp.sum(channel, axis=1) == 1, (channel @ outputs == knots).set_label("no bias")]
+        rows += [below <= channel, (channel <= np.exp(self.epsilon) * below).set_label("privacy")]
+        variance, widths = channel @ outputs**2 - knots**2, np.diff(knots)
+        if self.criterion == "average":
+            segments = (variance[1:] + variance[:-1]) / 2.0 + widths**2 / 6.0
+            return cp.Problem(cp.Minimize(widths @ segments), rows)
+        up, down, worst = (
+            cp.Variable(len(widths), name="up", nonneg=True),
+            cp.Variable(len(widths), name="down", nonneg=True),
+            cp.Variable(name="worst"),
+        )
+        slopes = cp.diff(variance) + widths**2 + down - up
+        peaks = variance[:-1] + up + cp.square(cp.multiply(1.0 / (2.0 * widths), slopes))
+        return cp.Problem(cp.Minimize(worst), [*rows, (peaks <= worst).set_label("variance")])
+
+    def why_no_statement(self) -> str | None:
+        return (
+            None
+            if self.outputs is not None
+            else (
+                "any numbers may be outputs: it has infinitely many columns; state outputs for a grid of them"
+            )
+        )
+
+    def statement_size(self) -> int:
+        return len(self.knots()) * (self.outputs or 0)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        """Return the channel that would run: repaired, so that it is private and unbiased exactly."""
+        outputs = self._outputs()
+        channel = np.maximum(np.asarray(values["channel"], dtype=np.float64), 0.0)
+        mechanism = self.deployable(channel / channel.sum(axis=1, keepdims=True), outputs)
+        return {"channel": mechanism.channel.channel, "output_values": mechanism.outputs}
+
+    def _outputs(self) -> Array:
+        """Return the grid of outputs on [0, 1]'s scale."""
+        grid = self.output_grid()
+        assert grid is not None
+        return 0.5 + grid / 2.0
 
     # Judging candidates
 

@@ -31,6 +31,7 @@ from mechdesign.families.mean.column_generation import (
     symmetric_grid,
 )
 from mechdesign.families.mean.optimal_channel import LIMITS, channel_of, lagrangian_of, priced_entries, solved
+from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:
     from mechdesign.solvers.linear import LinearProgram
@@ -240,4 +241,5 @@ METHODS = (
            solve_by_columns, why_no_columns),
     Method("lp", MeanChannel, "numeric", "one linear program on grids of inputs and outputs",
            solve_linear_program, why_no_linear_program),
+    statement_method(MeanChannel),
 )  # fmt: skip

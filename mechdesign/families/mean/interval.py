@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from mechdesign.core.validation import in_range
 from mechdesign.core.values import Vector, changed
 from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.mean import AttributeSampling, CensoringInterval
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Range = tuple[float, float]
 
@@ -179,6 +182,45 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     def at_offsets(self, a: float, b: float) -> float:
         """Return the value for a = c/d and b = (1 - c - d)/d."""
         return worst_value(a, b, self.means, self.attributes, self.scaled)
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        """Return a geometric program in a = c/d, b = (1 - c - d)/d: p q = min over t of (t p + q/t)^2 / 4.
+
+        With t, the largest p q of a range of means is reached at both of its ends, for p and q are linear in
+        the mean.
+        """
+        import cvxpy as cp
+
+        a, b, tilt, root = (cp.Variable(pos=True, name=name) for name in ("a", "b", "tilt", "root"))
+        rows = [(side >= least_offset(self.epsilon)).set_label("privacy") for side in (a, b)]
+        for mean in sorted(set(self.means)):
+            p, q = (a + mean if mean > 0 else a), (b + (1 - mean) if mean < 1 else b)
+            if self.scaled and self.attributes > 1:
+                q = (self.attributes - 1) * (1 + a + b) + q
+            rows.append((tilt * p + q / tilt <= 2 * root).set_label(f"variance at mean {mean:g}"))
+        users = 1 if self.scaled else self.attributes
+        return cp.Problem(cp.Minimize(users * root**2), rows)
+
+    def why_no_statement(self) -> str | None:
+        if self.delta > 0.0:
+            return "with delta > 0 the constraints bound posynomials from below, as no geometric program can"
+        if self.notion == "one-sided":
+            return "the optimum b = 0 lies outside the positive numbers of a geometric program"
+        if self.epsilon == 0.0:
+            return "at epsilon = 0 there is no finite offset"
+        if least_offset(self.epsilon) < 1e-12:
+            return "the offsets are below the accuracy of the solver; the closed form is exact"
+        return None
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        from mechdesign.families.mean.interval_methods import rounded_inward
+
+        a, b = float(values["a"]), float(values["b"])
+        width = 1.0 / (1.0 + a + b)
+        interval = rounded_inward(self, a * width, (1.0 + a) * width, b * width)
+        return {"interval": list(interval or (0.0, 0.0))}
 
     # Judging candidates
 

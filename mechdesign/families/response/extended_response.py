@@ -176,6 +176,13 @@ class ExtendedResponse(RandomizedResponse):
             )
         return utility, constraints
 
+    def utility_of(self, channel: cvxpy.Variable) -> cvxpy.Expression:
+        return self.expressions(channel)[0]
+
+    def own_rows(self, channel: cvxpy.Variable) -> list[cvxpy.Constraint]:
+        rows = self.expressions(channel)[1]
+        return [row.set_label(custom_name(number)) for number, row in enumerate(rows)]
+
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return also by how much the channel that would run violates the own constraints."""
         certificates = super().certificates(solution)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ from mechdesign.families.response.parameters import (
     entropy_bits,
     mutual_information_bits,
 )
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Array = NDArray[np.float64]
 NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"]
@@ -224,6 +227,48 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     @cached_property
     def _target(self) -> PrivacyTarget:
         return PrivacyTarget(self.epsilon, self.delta, self.distances(), self.notion)
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        channel = cp.Variable((self.size, self.reports), name="channel", nonneg=True)
+        first, second = np.nonzero(~np.eye(self.size, dtype=np.bool_))  # every pair of answers
+        distances = self.distances()
+        exponents = self.epsilon * (np.ones(len(first)) if distances is None else distances[first, second])
+        over = channel[first] - cp.multiply(np.exp(exponents)[:, None], channel[second])
+        if self.delta > 0 and self.notion == "ldp":  # over sets of reports
+            privacy = cp.sum(cp.pos(over), axis=1) <= self.delta
+        else:
+            privacy = over <= self.delta
+        rows = [cp.sum(channel, axis=1) == 1, privacy.set_label("privacy"), *self.own_rows(channel)]
+        return cp.Problem(cp.Maximize(self.utility_of(channel)), rows)
+
+    def utility_of(self, channel: cvxpy.Variable) -> cvxpy.Expression:
+        """Return the expected utility of a channel in cvxpy."""
+        import cvxpy as cp
+
+        return cp.sum(cp.multiply(self.weights(), channel))
+
+    def own_rows(self, channel: cvxpy.Variable) -> list[cvxpy.Constraint]:
+        """Return custom constraints on a channel, in cvxpy."""
+        return []
+
+    def why_no_statement(self) -> str | None:
+        if not self.is_linear and getattr(self, "own_utility", None) is None:
+            return "mutual information is convex in the channel, so maximising it is not a convex program"
+        distances = self.distances()
+        reach = self.epsilon * (1.0 if distances is None else float(distances.max()))
+        return f"its coefficients reach e^{reach:.0f}; the limit is e^15" if reach > 15 else None
+
+    def statement_size(self) -> int:
+        return self.size * (self.size - 1) * self.reports
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        from mechdesign.families.response.linear_program import polished
+
+        return {"channel": polished(self, np.asarray(values["channel"]))[0]}
 
     # Judging candidates
 

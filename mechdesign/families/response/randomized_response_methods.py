@@ -50,6 +50,7 @@ from mechdesign.families.response import (
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.parameters import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
+from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure, Line
@@ -199,6 +200,7 @@ METHODS = (
     Method("planar-laplace", RandomizedResponse, "heuristic",
            "planar Laplace noise, each observed point moved to the nearest location",
            noise.nearest, noise.why_not_nearest),
+    statement_method(RandomizedResponse, most=4000),
 )  # fmt: skip
 
 

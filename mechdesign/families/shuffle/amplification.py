@@ -222,6 +222,7 @@ class ShuffleAmplification(Shuffling[Mechanism]):
     value_name: ClassVar[str] = "central epsilon"
     epsilon_name: ClassVar[str] = "central_epsilon"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = "it is the least epsilon at which a proven delta fits: a root, not a choice"
     summary: ClassVar[str] = "proven privacy of shuffled reports, next to what an attack achieves"
     compared_with: ClassVar[str] = "all central epsilons that this local randomizer can have"
 

@@ -50,6 +50,10 @@ COUNT_KINDS = (
 )  # fmt: skip
 
 
+UNSTATED = "it is a choice among protocols, whose parameters are found where a proven delta fits"
+"""Why no program states these problems."""
+
+
 @frozen_problem()
 class ShuffleCounting(LocallyLimited):
     r"""The protocol that counts ones with the least error, at its worst or with a known share of ones.
@@ -80,6 +84,7 @@ class ShuffleCounting(LocallyLimited):
     name: ClassVar[str] = "shuffle-counting"
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the count"
+    unstated: ClassVar[str] = UNSTATED
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
     kinds = COUNT_KINDS
     share: ClassVar[str] = "share of the users who hold 1"
@@ -144,6 +149,7 @@ class ShuffleSum(Limited):
     name: ClassVar[str] = "shuffle-sum"
     example: ClassVar[Mapping[str, Any]] = {"users": 1000, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the sum"
+    unstated: ClassVar[str] = UNSTATED
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
     kinds = SUM_KINDS
     share: ClassVar[str] = "mean of the numbers in [0, 1]"
@@ -218,6 +224,7 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     name: ClassVar[str] = "shuffle-histogram"
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 20, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of a count"
+    unstated: ClassVar[str] = UNSTATED
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
     kinds = HISTOGRAM_KINDS
     share: ClassVar[str] = "share of a category"
@@ -274,6 +281,7 @@ class ShuffleRange(Categorised):
     name: ClassVar[str] = "shuffle-range"
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 64, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of a range"
+    unstated: ClassVar[str] = UNSTATED
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )
@@ -317,6 +325,7 @@ class ShuffleDistinct(Categorised):
     name: ClassVar[str] = "shuffle-distinct"
     example: ClassVar[Mapping[str, Any]] = {"users": 1000, "categories": 50, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the number of categories"
+    unstated: ClassVar[str] = UNSTATED
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"
     )
@@ -370,6 +379,7 @@ class ShuffleUniformity(Categorised):
         "delta": 1e-06,
     }
     value_name: ClassVar[str] = "least distance from uniform that is surely found"
+    unstated: ClassVar[str] = UNSTATED
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"
     )

@@ -131,6 +131,9 @@ class ShuffleLocalBudget(Shuffling[Shuffled], Problem[Shuffled]):
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "local epsilon"
     epsilon_name: ClassVar[str] = "local_epsilon"
+    unstated: ClassVar[str] = (
+        "it is the largest local epsilon whose proven central one fits: a root, not a choice"
+    )
     summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"
     compared_with: ClassVar[str] = "all local epsilons that this central epsilon can allow"
 

@@ -161,6 +161,9 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     }
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
+    unstated: ClassVar[str] = (
+        "revenue is convex in the radii and is maximised, so that no convex or linear program is exact"
+    )
     summary: ClassVar[str] = "users served on a channel, their radii, and the owner's protection"
     compared_with: ClassVar[str] = "all radii and widenings on this channel"
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from mechdesign.families.spectrum.geometry import coordinate, positive, rounded_
 from mechdesign.families.spectrum.length import LengthProblem, Terms
 from mechdesign.families.spectrum.tiling import WIDTH
 from mechdesign.show.figure import Figure, Line, Panel, Points
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Point = tuple[float, float]
 
@@ -288,6 +291,20 @@ class SpectrumCloakDesign(LengthProblem[SpectrumCloak]):
             bound_source=f"the tangent of a convex function, for cloaks of the shape {self.shape}",
             solver=solver,
         )
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        cell, figure = cp.Variable(name="cell", pos=True), self.figure
+        area, perimeter = figure.area * cp.square(cell), figure.perimeter * cell
+        lost = self.density * (area * self.revenue + perimeter * self.moment)
+        low, high = self.limits
+        rows = [(cell >= low).set_label("least area")]
+        rows += [(cell <= high).set_label("region")] if math.isfinite(high) else []
+        return cp.Problem(cp.Minimize(lost + self.privacy_cost / figure.distance * cp.inv_pos(cell)), rows)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        return self.outcome(float(values["cell"]), "").variables
 
     def mechanism(self, solution: Solution[Any]) -> SpectrumCloak:
         """Return the tiling whose tiles owners register; its audit looks at every tile of the region."""

@@ -14,6 +14,7 @@ from typing import Any
 from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.values import MechanismT_co
 from mechdesign.solvers.roots import sign_change
+from mechdesign.solvers.statement import statement_method
 
 Terms = tuple[float, float, float]
 
@@ -111,34 +112,10 @@ def length_by_bisection(problem: LengthProblem) -> Outcome:
     return problem.refusal(solver) or problem.outcome(sign_change(problem.slope, low, high), solver)
 
 
-def length_by_conic_program(problem: LengthProblem) -> Outcome:
-    """Solve with cvxpy, in units in which the best length is about 1."""
-    import cvxpy
-
-    from mechdesign.solvers.convex import solve_convex
-
-    if (refused := problem.refusal("cvxpy")) is not None:
-        return refused
-    square, linear, reciprocal = problem.terms
-    unit = min((reciprocal / square) ** (1.0 / 3.0), math.sqrt(reciprocal / linear))
-    money = square * unit**2 + linear * unit + reciprocal / unit
-    length = cvxpy.Variable()
-    lost = (square * unit**2 / money) * cvxpy.square(length) + (linear * unit / money) * length
-    low, high = problem.limits
-    rows = [length >= low / unit] if low > 0 else []
-    rows += [length <= high / unit] if math.isfinite(high) else []
-    value = lost + (reciprocal / unit / money) * cvxpy.inv_pos(length)
-    answer = solve_convex(cvxpy.Problem(cvxpy.Minimize(value), rows))
-    if answer.status not in ("optimal", "feasible") or length.value is None:
-        return Outcome(status="failed", solver=answer.solver, message=answer.message)
-    return problem.outcome(float(length.value) * unit, answer.solver)
-
-
 LENGTHS: type[Any] = LengthProblem  # for all of them, although the class is abstract
 
 METHODS = (
     Method("closed-form", LENGTHS, "analytic", "the positive root of a cubic", length_from_cubic),
     Method("search", LENGTHS, "numeric", "bisection of the slope", length_by_bisection),
-    Method("convex", LENGTHS, "numeric", "a convex program for a conic solver (cvxpy)",
-           length_by_conic_program),
+    statement_method(LENGTHS, former_names=("convex",)),
 )  # fmt: skip

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from mechdesign.core.validation import finite_array, in_range, integer, privacy_
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.families.spectrum.geometry import rounded_down
 from mechdesign.show.figure import Bars, Figure, Heat, Panel, Points
+
+if TYPE_CHECKING:
+    import cvxpy
 
 Array = NDArray[np.float64]
 
@@ -369,6 +372,44 @@ class SpectrumPartition(Problem[Mechanism]):
             likely = np.where(sets, self.masses, 0.0).max(axis=1, initial=0.0)
             allowed &= likely <= self.cap * mass + ROUNDING
         return np.asarray(allowed)
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        inside, ones = self.family.T.astype(float), np.ones((self.size, 1))
+        if self.notion in ("partition", "cloak"):  # K(Q | x) is the same for all x in Q
+            weights = cp.Variable((1, len(self.family)), name="weights", boolean=self.notion == "partition")
+            channel, rows = cp.multiply(inside, ones @ weights), [weights >= 0]
+        else:
+            channel = cp.Variable(inside.shape, name="channel", nonneg=True)
+            rows = [(cp.multiply(1 - inside, channel) == 0).set_label("x in Q")]
+        if self.notion == "cap":
+            joint = cp.multiply(self.masses[:, None], channel)
+            rows.append((joint <= self.cap * ones @ cp.sum(joint, axis=0, keepdims=True)).set_label("cap"))
+        elif self.notion == "slack":
+            over = cp.pos(channel[self.pairs[:, 0]] - math.exp(self.epsilon) * channel[self.pairs[:, 1]])
+            rows.append((cp.sum(over, axis=1) <= self.delta).set_label("privacy"))
+        rows.append((cp.sum(channel, axis=1) == 1).set_label("channel"))
+        lost = cp.multiply(np.outer(self.masses, self.losses), channel)
+        return cp.Problem(cp.Minimize(cp.sum(lost)), rows)
+
+    def why_no_statement(self) -> str | None:
+        nothing = infeasible(self, "")
+        return None if nothing is None else nothing.message
+
+    def statement_size(self) -> int:
+        pairs = len(self.pairs) if self.notion == "slack" else 0
+        alone = self.notion in ("partition", "cloak")
+        return len(self.family) * (1 if alone else self.size + pairs)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        inside = self.family.T.astype(float)
+        if self.notion == "partition":
+            return cells_of(self.family[np.asarray(values["weights"])[0] > 0.5])
+        if self.notion == "cloak":
+            return released(self.family, inside * completed(self.family, values["weights"].ravel(), 1e-8))
+        channel = inside * np.maximum(values["channel"], 0.0)
+        return released(self.family, channel / channel.sum(axis=1, keepdims=True))
 
     def objective(self, variables: Variables) -> float:
         sets = np.asarray(variables["sets"], dtype=np.bool_)

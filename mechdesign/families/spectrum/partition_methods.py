@@ -32,9 +32,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.spectrum.checks import (
-    cloaks_by_conic_program,
     partition_by_integer_program,
-    why_no_conic_program,
     why_no_set_partitioning,
 )
 from mechdesign.families.spectrum.partition import (
@@ -54,6 +52,7 @@ from mechdesign.families.spectrum.partition_programs import (
     repaired,
     why_no_linear_program,
 )
+from mechdesign.solvers.statement import statement_method
 
 
 def partition_by_dynamic_program(problem: SpectrumPartition) -> Outcome:
@@ -324,7 +323,5 @@ METHODS = (
            windows_of_truncated_laplace, why_no_truncated_laplace),
     Method("milp", SpectrumPartition, "numeric", "set partitioning by an integer program (pulp)",
            partition_by_integer_program, why_no_set_partitioning),
-    Method("convex", SpectrumPartition, "numeric",
-           "the program in full for a conic solver (cvxpy), without a bound",
-           cloaks_by_conic_program, why_no_conic_program),
+    statement_method(SpectrumPartition, most=8000, former_names=("convex",)),
 )  # fmt: skip

@@ -181,6 +181,7 @@ class SpectrumPrimary(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     levers: ClassVar[tuple[str, ...]] = ("price", "privacy_cost", "radius", "location_privacy", "distance")
     value_name: ClassVar[str] = "owner's utility"
+    unstated: ClassVar[str] = "revenue is neither convex nor concave in the widening"
     summary: ClassVar[str] = "widening of a channel owner's protection radius that hides the owner"
     compared_with: ClassVar[str] = "all mean widenings L"
 

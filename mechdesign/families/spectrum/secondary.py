@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from mechdesign.families.spectrum.geometry import positive, rounded_up
 from mechdesign.families.spectrum.length import LengthProblem, Terms
 from mechdesign.families.spectrum.queries import ASKED, MOST_QUERIES, NUMBERS, finite_columns
 from mechdesign.show.figure import Figure, Line, Panel, Points
+
+if TYPE_CHECKING:
+    import cvxpy
 
 WIDE, MOST = 20.0, 1500.0
 """Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most
@@ -271,6 +274,14 @@ class SpectrumSecondary(LengthProblem[SpectrumUser]):
             bound_source="the tangent of a concave function",
             solver=solver,
         )
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        level = cp.Variable(name="privacy", pos=True)
+        income = self.reward * math.pi * self.radius**2
+        paid = self.price * math.pi * cp.square(level + self.radius)
+        return cp.Problem(cp.Maximize(income - paid - self.privacy_cost * cp.inv_pos(level)))
 
     def objective(self, variables: Variables) -> float:
         return self.utility(float(variables["privacy"]))

@@ -296,6 +296,10 @@ class SurveyDesign(Problem[Survey]):
     relaxations: ClassVar[Mapping[str, Any]] = {"users": MOST_USERS, "epsilon": LARGEST_EPSILON}
     value_name: ClassVar[str] = "error relative to answers in clear"
     trivial: ClassVar[float | None] = 0.0
+    unstated: ClassVar[str] = (
+        "a design divides epsilon in infinitely many ways, and what it tells is not concave in them"
+        "; method 'grid' is a program over some of them"
+    )
     summary: ClassVar[str] = "several questions of each user under one epsilon: what to ask of whom, and how"
     compared_with: ClassVar[str] = "mixtures of independent and joint reports"
     optimal_within: ClassVar[float] = 1e-4

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,10 @@ from mechdesign.families.survey.limit_bounds import (
     kind_information,
 )
 from mechdesign.solvers.descent import ErrorTerms, allocate
+from mechdesign.solvers.statement import statement_method
+
+if TYPE_CHECKING:
+    import cvxpy
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
 """Below the least one errors are beyond what doubles divide."""
@@ -190,6 +194,32 @@ class SurveyLimit(Problem[Any]):
             units[table] = rational("weight", weight) / total * unit
         return effects_of(self.sizes, units)
 
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        import cvxpy as cp
+
+        table = classes_of(self.effects).information(self.effects, self.epsilon)  # of each kind of sets
+        shares = cp.Variable(len(table), name="shares", nonneg=True)
+        errors = cp.multiply(self.effects.each_weight, cp.inv_pos(table.T @ shares))
+        return cp.Problem(cp.Minimize(cp.sum(errors)), [(cp.sum(shares) == 1).set_label("shares")])
+
+    def why_no_statement(self) -> str | None:
+        return "with epsilon = 0 no set says anything" if self.epsilon == 0.0 else None
+
+    def statement_size(self) -> int:
+        answers = math.prod(self.sizes)
+        return 2**answers if answers > MOST_LISTED else len(classes_of(self.effects).numbers)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        shares = np.maximum(values["shares"], 0.0)
+        used = np.flatnonzero(shares > DROPPED * shares.max())
+        sets = [
+            {"answers": [place for place in range(bits.bit_length()) if bits >> place & 1]}
+            for bits in classes_of(self.effects).numbers[used].tolist()
+        ]
+        return {"sets": sets, "shares": shares[used] / shares[used].sum()}
+
     # Judging candidates
 
     def information(self, variables: Variables) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -328,6 +358,9 @@ def outcome(
 
 MOST_IN_ALL = 20
 """Answers in all, of which there are 2^20 sets."""
+
+MOST_LISTED = 14
+"""Answers in all whose sets are listed for the statement."""
 
 SETS_AT_ONCE = 1 << 16
 """Sets that are looked at at a time."""
@@ -576,4 +609,5 @@ METHODS = (
     Method("one-question", SurveyLimit, "heuristic",
            "one question a user in closed form, next to the bound of the total information",
            ask_one_question, why_not_one_question),
+    statement_method(SurveyLimit),
 )  # fmt: skip

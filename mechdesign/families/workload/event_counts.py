@@ -34,7 +34,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,9 @@ from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.patterns import Array
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.workload_bound import WorkloadBound
+
+if TYPE_CHECKING:
+    import cvxpy
 
 ROUNDING = 2.0**-44
 """More than what a sum of a few hundred products loses, as a part of the sum of their sizes."""
@@ -454,6 +457,19 @@ class EventCounts(Problem[EventRelease | WorkloadRelease]):
             EventOrbit(int(named), np.asarray(decoded), np.asarray(masses)) for named, decoded, masses in rows
         ]
         return EventChannel(self.states, tuple(orbits))
+
+    def statement(self) -> cvxpy.Problem:
+        """Return the program of linear queries about the states: their counts are the queries."""
+        return self.queries.statement()
+
+    def why_no_statement(self) -> str | None:
+        return "with epsilon = 0 a report says nothing" if self.epsilon == 0.0 else None
+
+    def statement_size(self) -> int:
+        return 2**self.states.size
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        return self.queries.from_statement(values)
 
     def objective(self, variables: Variables) -> float:
         """Return the mean squared error of one report, all slots together."""

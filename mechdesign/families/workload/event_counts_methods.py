@@ -57,6 +57,7 @@ from mechdesign.families.workload.query_outcomes import (
 from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.interior import Minimised
+from mechdesign.solvers.statement import statement_method
 
 NEGLIGIBLE = 1e-9
 
@@ -443,4 +444,5 @@ METHODS = (
         run=kary_response,
         why_not=why_not_kary,
     ),
+    statement_method(EventCounts),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,11 +17,21 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import frozen, text_of
-from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, Translations, columns_of
+from mechdesign.families.workload.patterns import (
+    Array,
+    ChannelValue,
+    OrbitValue,
+    Translations,
+    all_sets,
+    columns_of,
+)
 from mechdesign.families.workload.queries import Workload, query_matrix
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.weights import feasible_patterns, in_order, integer_orbits, integer_weights
 from mechdesign.families.workload.workload_bound import TraceBound, WorkloadBound
+
+if TYPE_CHECKING:
+    import cvxpy
 
 LIMITS = (0.01, 16.0)
 """Between these epsilons the moment matrix of a channel can be inverted in doubles."""
@@ -201,6 +211,58 @@ class LinearQueries(Problem[WorkloadRelease]):
         outside = np.eye(size) - self.shares[:, None]
         raised: Array = centered + RIDGE * float(np.trace(centered)) / size * (outside @ outside.T)
         return raised
+
+    # As a program
+
+    def statement(self) -> cvxpy.Problem:
+        """Return the program over all patterns v in {1, e^eps}^n: M is the moment matrix of a report."""
+        import cvxpy as cp
+
+        patterns = columns_of(all_sets(self.queries.size), math.exp(self.epsilon))
+        weights = cp.Variable(len(patterns), name="weights", nonneg=True)
+        rows = [(patterns.T @ weights == 1).set_label("row sums")]
+        if self.is_worst:
+            return self._worst_statement(patterns, weights, rows)
+        scaled = patterns / np.sqrt(patterns @ self.shares)[:, None]
+        moment = scaled.T @ cp.diag(weights) @ scaled
+        levels, vectors = np.linalg.eigh(self.centered)
+        used = levels > RANK * levels[-1]
+        root = vectors[:, used] * np.sqrt(levels[used])
+        error = cp.matrix_frac(root, moment) - self.shares @ np.diag(self.centered)
+        return cp.Problem(cp.Minimize(error), rows)
+
+    def _worst_statement(self, patterns: Array, weights: cvxpy.Variable, rows: list[Any]) -> cvxpy.Problem:
+        """Return the program for the worst type, in the sums a_y = w_y V_y of the estimates."""
+        import cvxpy as cp
+
+        levels, vectors = np.linalg.eigh(self.queries.gram)
+        used = levels > RANK * levels[-1]
+        answers = np.sqrt(levels[used])[:, None] * vectors[:, used].T
+        sums = cp.Variable((len(patterns), len(answers)), name="sums")
+        squares, largest = cp.Variable(len(patterns), name="squares"), cp.Variable(name="largest")
+        rows += [cp.quad_over_lin(sums[y], weights[y]) <= squares[y] for y in range(len(patterns))]
+        rows.append((sums.T @ patterns == answers).set_label("no bias"))
+        errors = patterns.T @ squares - (answers**2).sum(axis=0)
+        return cp.Problem(cp.Minimize(largest), [*rows, (errors <= largest).set_label("types")])
+
+    def why_no_statement(self) -> str | None:
+        return "with epsilon = 0 a report says nothing" if self.epsilon == 0.0 else None
+
+    def statement_size(self) -> int:
+        return 2**self.queries.size * (self.queries.size if self.is_worst else 1)
+
+    def from_statement(self, values: Mapping[str, Any]) -> Variables:
+        from mechdesign.families.workload.query_columns import closed
+        from mechdesign.families.workload.query_outcomes import pattern_variables
+
+        sets, amounts = all_sets(self.queries.size), np.maximum(values["weights"], 0.0)
+        used = amounts > 1e-9 * amounts.max()
+        sets, amounts = sets[used], amounts[used]
+        shares = self.shares
+        if self.is_worst:  # the population for which the estimates of this channel are best
+            shares = np.maximum(values["types"], 1e-9)
+            shares = shares / shares.sum()
+        return pattern_variables(sets, closed(amounts, columns_of(sets, math.exp(self.epsilon))), shares)
 
     # Judging candidates
 

@@ -47,10 +47,8 @@ from mechdesign.families.workload.query_columns import (
     LARGEST,
     all_columns,
     column_generation,
-    conic_program,
     why_not_all_columns,
     why_not_columns,
-    why_not_conic,
 )
 from mechdesign.families.workload.query_outcomes import infeasible, outcome, spectral_bound
 from mechdesign.families.workload.simple_reports import (
@@ -71,6 +69,7 @@ from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.descent import descend
 from mechdesign.solvers.interior import ProgramState, minimised
+from mechdesign.solvers.statement import statement_method
 
 PATTERNS = 32
 """Patterns per type that are drawn, or pairs of a pattern and its mirror image."""
@@ -427,10 +426,6 @@ METHODS = (
     Method("estimates", LinearQueries, "numeric",
            "for one or two queries of many types: linear programs over estimates, exact pricing",
            few_queries, why_not_few_queries),
-    Method("cvxpy", LinearQueries, "numeric",
-           "one conic program over all patterns, an independent check",
-           conic_program, why_not_conic,
-           defers=is_beyond_accuracy),
     Method("populations", LinearQueries, "numeric",
            "for the worst type: the population whose best average error is largest",
            worst_type, why_not_worst_type),
@@ -458,4 +453,5 @@ METHODS = (
     Method("marginal-sampling", LinearQueries, "heuristic",
            "one of the marginals at random, by subset selection of its cells",
            run_sampling, why_not_sampling),
+    statement_method(LinearQueries, former_names=("cvxpy",)),
 )  # fmt: skip

@@ -410,3 +410,14 @@ class OrbitWeights(Kernel):
         """Return the errors of the very numbers that are sampled from."""
         weights = np.where(self.sets, self.high[:, None], self.low[:, None])
         return OrbitValue(self.group, np.ldexp(weights.astype(np.float64), -BITS))
+
+
+def all_sets(size: int) -> Sets:
+    """Return every set of types but the empty one and the whole one, whose reports say nothing.
+
+    Examples
+    --------
+    >>> all_sets(2).astype(int).tolist()
+    [[1, 0], [0, 1]]
+    """
+    return patterns_from(1, (1 << size) - 1, size)

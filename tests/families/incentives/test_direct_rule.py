@@ -232,3 +232,22 @@ def test_each_lottery_has_a_denominator_of_its_own():
     assert made.lotteries().tolist() == lotteries.tolist()
     assert set(made._drawn(np.array([0, 1, 2] * 100), 1).tolist()) <= {0, 1}
     assert DirectRule.from_content(json.loads(json.dumps(made.content()))) == made
+
+
+def test_what_a_rule_says_counts_its_agents_outcomes_and_items(goods, auction):
+    """A menu is listed item by item; several agents have none."""
+    assert goods.menu() == {
+        "2/3 second + 1/3 both for 5/3": ("2 1",),
+        "first for 4": ("4 0",),
+        "both for 5": ("5 1",),
+    }
+    texts = goods.explained()
+    assert "buyer names a type. The outcome is one of none, first, second, both." in texts
+    assert "first for 4: chosen by 4 0." in texts
+    assert "bidder1, bidder2 each name a type. The outcome is one of unsold, bidder1, bidder2." in (
+        auction.explained()
+    )
+    assert not any("in all" in text for text in (*texts, *auction.explained()))
+    assert auction.operations()[0].takes[0].content == "a type: 1, 2, 3"
+    with pytest.raises(DataError, match="menu: is for one agent; use decide"):
+        auction.menu()

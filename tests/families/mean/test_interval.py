@@ -10,8 +10,7 @@ import mechdesign as md
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.exact.randomness import exp_lower
 from mechdesign.families.mean import MeanInterval, interval_methods
-from mechdesign.families.mean.interval import value_at
-from mechdesign.families.mean.interval_methods import Term, dual_bound, posynomial, rounded_inward
+from mechdesign.families.mean.interval_methods import rounded_inward
 
 NUMERIC = ("geometric", "branch-and-bound")
 PRIVATE = [
@@ -122,27 +121,6 @@ def test_one_sided_reproduces_the_paper_and_fails_the_exact_audit():
     verdicts = {certificate.property: certificate.holds for certificate in solution.certificates}
     assert verdicts == {"privacy": False, "one-sided": True, "optimality": True}
     assert md.solve(problem, "branch-and-bound").value == pytest.approx(solution.value, rel=1e-9)
-
-
-@pytest.mark.parametrize("scaled", [False, True])
-def test_the_posynomial_is_the_value(scaled):
-    problem = MeanInterval(epsilon=1.0, attributes=7, estimator="scaled" if scaled else "self-normalized")
-    for mean, a, b in ((0.0, 0.7, 2.0), (0.3, 1.5, 0.2), (1.0, 0.4, 0.9)):
-        value = sum(term.at(a, b) for term in posynomial(problem, mean))
-        share = (mean + a) / (1.0 + a + b)
-        reported = share * (7 - share) if scaled else 7 * share * (1.0 - share)
-        assert value == pytest.approx(reported * (1.0 + a + b) ** 2, rel=1e-13)
-        assert value_at(a, b, mean, 7, scaled) == pytest.approx(value, rel=1e-13)
-
-
-def test_the_geometric_dual_bound_holds_for_any_weights():
-    terms = [Term(0.25, 0, 0), Term(0.5, 1, 0), Term(0.5, 0, 1), Term(1.0, 1, 1)]
-    least = 0.6
-    optimum = sum(term.at(least, least) for term in terms)
-    rng = np.random.default_rng(3)
-    for a, b in rng.uniform(0.01, 9.0, (200, 2)):
-        assert dual_bound(terms, float(a), float(b), least) <= optimum
-    assert dual_bound(terms, least, least, least) == pytest.approx(optimum, rel=1e-12)
 
 
 def test_branch_and_bound_stopped_early_still_bounds(monkeypatch):

@@ -73,7 +73,13 @@ def test_the_dynamic_program_is_the_best_of_all_partitions_and_of_all_lotteries(
     problem = line(seed, **limits)
     comparison = md.compare(problem)
     assert comparison.agree
-    assert {run.method for run in comparison.runs} == {"dynamic-program", "search", "linear-program", "milp"}
+    assert {run.method for run in comparison.runs} == {
+        "dynamic-program",
+        "search",
+        "linear-program",
+        "milp",
+        "statement",
+    }
     assert all(run.status == "optimal" and not run.broken for run in comparison.runs)
     assert comparison.runs[0].value == pytest.approx(float(enumerated(problem)), rel=1e-14)
     lotteries = md.compare(attrs.evolve(problem, notion="cloak"))
@@ -120,7 +126,7 @@ def test_the_search_finds_the_best_partition_of_a_grid(seed, limits):
     assert comparison.runs[0].method == "search"
     assert comparison.runs[0].status == "optimal"
     assert comparison.runs[0].value == pytest.approx(best, rel=1e-12)
-    assert {run.method for run in comparison.runs} == {"search", "milp"}
+    assert {run.method for run in comparison.runs} == {"search", "milp", "statement"}
     lottery = md.compare(attrs.evolve(problem, notion="cloak"))
     assert lottery.agree
     costs = np.array([cost for _, cost in rows])

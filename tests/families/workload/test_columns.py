@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.families.workload.master import DualPrices
-from mechdesign.families.workload.query_columns import all_sets
+from mechdesign.families.workload.patterns import all_sets
 from mechdesign.families.workload.query_outcomes import spectral_bound
 
 STATED = [
