@@ -16,10 +16,10 @@ from typing import Any
 
 import mechdesign as md
 from benchmarks.rivals import RivalUnavailable, isolated, mechaudit_optimum
-from mechdesign.core.text import table
 from mechdesign.families.incentives import interim_auction
 from mechdesign.families.incentives.exact_optimum import exact_optimum
 from mechdesign.families.incentives.program import all_lies
+from mechdesign.show.tables import table
 
 TITLE = "Direct mechanisms: exact optima, next to mechaudit"
 

@@ -9,39 +9,25 @@ own, ``interval/problem.py``, all modules of that folder and of ``papers/interva
 
 from __future__ import annotations
 
-import attrs
 import importlib
 import importlib.util
-import numpy as np
 import pkgutil
 import sys
 from abc import ABC
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from mechdesign.core.certificate import Certificate
-from mechdesign.core.certificate import WITHIN
-from mechdesign.core.certificate import optimality
-from mechdesign.core.errors import MethodError
-from mechdesign.core.extensions import PAPERS
-from mechdesign.core.extensions import papers_beside
-from mechdesign.core.fields import fields_of
-from mechdesign.core.fields import replace_parameters
-from mechdesign.core.fields import values_of
-from mechdesign.core.values import MechanismT_co
-from mechdesign.core.values import abridged
-from mechdesign.core.values import frozen_value
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-from typing import ClassVar
-from typing import Generic
-from typing import Literal
-from typing import Self
-from typing import SupportsFloat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, SupportsFloat
+
+import attrs
+import numpy as np
+
+from mechdesign.core.certificate import WITHIN, Certificate, optimality
+from mechdesign.core.errors import MethodError
+from mechdesign.core.extensions import PAPERS, papers_beside
+from mechdesign.core.fields import fields_of, replace_parameters, values_of
+from mechdesign.core.values import MechanismT_co, abridged, frozen_value
 
 if TYPE_CHECKING:
     import cvxpy

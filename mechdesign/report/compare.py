@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.errors import MechDesignError, failure_text, listed
+from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, listed, suggestion
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import find_method, methods_of, reason_against, solve

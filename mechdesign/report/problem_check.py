@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.errors import MechDesignError, ParameterError, counted
 from mechdesign.core.fields import fields_of, problem_from
 from mechdesign.core.problem import Problem
-from mechdesign.core.text import counted, html_table, table
 from mechdesign.families import problem_class
 from mechdesign.report import problem_rules as rules
 from mechdesign.report.compare import Comparison, compare
 from mechdesign.report.problem_rules import Fault, error_text
+from mechdesign.show.tables import html_table, table
 
 COLUMNS = ("rule", "result", "what is checked")
 

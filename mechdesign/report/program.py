@@ -6,8 +6,8 @@ import inspect
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from mechdesign.core.errors import counted
 from mechdesign.core.problem import Problem
-from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
     import cvxpy

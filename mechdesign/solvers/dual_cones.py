@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechdesign.core.text import decimal_context
-from mechdesign.exact.exponential import DIGITS, exp_lower, exp_upper
+from mechdesign.core.values import decimal_context
+from mechdesign.exact.randomness import DIGITS, exp_lower, exp_upper
 
 RAISE, SHRINK, LAST, LIFT, DROP = "raise", "shrink", "last", "lift", "drop"
 """How multipliers come inside of their cones: the head grows, or the tail or its last entry shrinks.

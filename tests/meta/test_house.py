@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-import mechdesign
-import pytest
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 from statistics import median
+
+import pytest
+
+import mechdesign
 from tests.support.sources import tree_of
 
 PACKAGE = Path(mechdesign.__file__).parent
