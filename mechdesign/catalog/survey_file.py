@@ -1,8 +1,8 @@
 """A survey stated at the top level of a TOML file: ``[survey]`` and ``[[questions]]``.
 
 It is a shorthand for a model of the problem ``survey-design``, with the texts that respondents read. A single
-question becomes the problem that designs the best report of one: ``frequency-oracle`` for a choice, ``mean-channel``
-for a number.
+question becomes the problem that designs the best report of one: ``frequency-oracle`` for a choice,
+``mean-channel`` for a number.
 """
 
 from __future__ import annotations
