@@ -230,7 +230,9 @@ def _build(options: argparse.Namespace) -> int:
         raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_protection(model.slug, mechanism, options.anyway)
     planned = model.problem.planned_users if design is None else design.promise.users
+    planned = planned or model.about.users
     title, question = options.title or model.title, options.question or model.question
+    mechanism = mechanism.with_about(model.about)
     mechanism = mechanism.described(title, question, options.users or planned, id="")
     identity = options.id or model.identity
     mechanism = outgoing(mechanism, options.output, [model.slug], options.force, identity)
