@@ -137,7 +137,9 @@ def blocks_of(mechanism: Mechanism, texts: PageTexts) -> list[Block]:
     groups = [tuple(names.index(name) for name in one.columns if name in names) for one in about.questions]
     stated = dict(zip(about.questions, groups, strict=True))
     listed = {place for group in groups for place in group}
-    alone = {QuestionText(name or "answer"): (place,) for place, name in enumerate(names) if place not in listed}
+    alone = {
+        QuestionText(name or "answer"): (place,) for place, name in enumerate(names) if place not in listed
+    }
     result = []
     for text, places in [*((key, group) for key, group in stated.items() if group), *alone.items()]:
         question = None if questions is None else questions[places[0]]
@@ -181,7 +183,9 @@ def _silence(percent: str, key: str, words: Texts) -> str:
     return words.say(f"sent.{key}", percent=words.percent(percent)) if percent else ""
 
 
-def _labels(asked: Any, question: Question | None, text: QuestionText, words: Texts) -> tuple[str, ...] | None:
+def _labels(
+    asked: Any, question: Question | None, text: QuestionText, words: Texts
+) -> tuple[str, ...] | None:
     """Return what the answers to a question are called; None for the names that the client has."""
     if text.parts:
         return text.labels

@@ -146,7 +146,9 @@ def _of_language(texts: PageTexts) -> str:
 def _paragraphs(kind: str, text: str, attributes: str = "") -> str:
     """Return the paragraphs of a text, between which there is an empty line; nothing for no text."""
     return "".join(
-        f'<p class="{kind}"{attributes}>{html.escape(part, quote=False)}</p>\n' for part in text.split("\n\n") if part
+        f'<p class="{kind}"{attributes}>{html.escape(part, quote=False)}</p>\n'
+        for part in text.split("\n\n")
+        if part
     )
 
 
