@@ -161,9 +161,9 @@ def unit(questions: Questions, request: Request) -> float:
 ROUNDED = 9.0 / 4.0
 """From the variance of the three shares of a number that may be skipped, summed, to that of its mean.
 
-With shares u, v of the ends and r = u / (u + v) the variance of r is that of (1 - r) u - r v over (u + v)^2. At
-even shares it is (9/4)(1/4)(var u + var v - 2 cov), and the bracket is the summed variance of all three: the mean,
-in squared halves of the range, has 4 (9/4)(1/4) = 9/4 of it.
+With shares u, v of the ends and r = u / (u + v) the variance of r is that of (1 - r) u - r v over (u + v)^2.
+At even shares it is (9/4)(1/4)(var u + var v - 2 cov), and the bracket is the summed variance of all three:
+the mean, in squared halves of the range, has 4 (9/4)(1/4) = 9/4 of it.
 """
 
 

@@ -107,7 +107,7 @@ def _result(
 def _skipped_number(
     name: str, request: Request, question: Question, scores: Sequence[CellScores]
 ) -> SurveyResult:
-    """Return the shares of those who answered and of the others, and the mean of a number that may be skipped.
+    """Return the share of those who answered, and their mean, of a number that may be skipped.
 
     The intervals are for the population: that a number is rounded at random is part of the sampling.
     """
