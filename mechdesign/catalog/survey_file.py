@@ -153,16 +153,16 @@ def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [rest]
     return [
         {**rest, "name": part, "kind": "categorical", "labels": list(NO_YES)}
-        for part in parts_of(f"{path}: {where}", entry)
+        for part in tick_names(f"{path}: {where}", entry)
     ]
 
 
-def parts_of(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+def tick_names(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the yes/no questions of one with several answers; none for another question.
 
     Examples
     --------
-    >>> parts_of("question 'tools'", {"name": "tools", "kind": "several", "labels": ["mail", "chat"]})
+    >>> tick_names("question 'tools'", {"name": "tools", "kind": "several", "labels": ["mail", "chat"]})
     ('tools: mail', 'tools: chat')
     """
     if entry.get("kind") != SEVERAL:
@@ -193,7 +193,7 @@ def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -
     for entry in entries:
         where = f"question {text_of(entry['name'])}"
         words: dict[str, Any] = {key: entry[key] for key in ("name", *WORDS) if key in entry}
-        parts = parts_of(f"{path}: {where}", entry)
+        parts = tick_names(f"{path}: {where}", entry)
         if parts:
             words |= {"parts": parts, "labels": entry["labels"]}
         questions.append(_located(path, where, partial(QuestionText, **words)))
