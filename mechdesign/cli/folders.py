@@ -119,6 +119,11 @@ def _export_options(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"
     )
+    added.add_argument(
+        "--shared",
+        action="store_true",
+        help="a page for a device that many people use: nothing is stored, with a button for the next person",
+    )
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -130,7 +135,9 @@ def _export(options: argparse.Namespace) -> int:
 
     mechanism = load_mechanism(options.mechanism)
     title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
-    settings = ExportSettings(title, question, options.post)
+    if options.shared and options.to != "html":
+        raise ParameterError("--shared", f"is for a page, not for {options.to}", "use --to html")
+    settings = ExportSettings(title, question, options.post, shared=options.shared)
     try:
         text = export(mechanism, options.to, settings)
     except MethodError as error:
