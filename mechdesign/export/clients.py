@@ -172,7 +172,9 @@ class ExportSettings:
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values, language and texts where they are given."""
         settings = asdict(self)
-        return {name: value for name, value in settings.items() if value or name in ("title", "question", "post")}
+        return {
+            name: value for name, value in settings.items() if value or name in ("title", "question", "post")
+        }
 
 
 def sheet(mechanism: Mechanism) -> dict[str, Any]:

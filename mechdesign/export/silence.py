@@ -46,7 +46,9 @@ def silences(recipe: Recipe) -> tuple[Fraction, ...]:
         return (Fraction(0),) * count
     weights = _weights(steps["ends"])
     return tuple(
-        Fraction(sum(weight for weight, places in zip(weights, asked, strict=True) if place not in places), TOTAL)
+        Fraction(
+            sum(weight for weight, places in zip(weights, asked, strict=True) if place not in places), TOTAL
+        )
         for place in range(count)
     )
 

@@ -153,7 +153,7 @@ def texts_from_file(path: str | os.PathLike[str]) -> Texts:
     except OSError as error:
         raise DataError(name, unread(error), "check the path") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(name, f"is not TOML ({error})", "write KEY = \"sentence\" in each line") from None
+        raise DataError(name, f"is not TOML ({error})", 'write KEY = "sentence" in each line') from None
     try:
         return texts_from(document)
     except MechDesignError as error:
@@ -220,7 +220,9 @@ def _require_sentence(key: str, value: Any, english: str) -> None:
     if not value.strip() and key != "language.group":
         raise ParameterError(key, "is empty", f"translate '{english}'")
     if len(value) > LONGEST or any(ord(letter) < 32 for letter in value):
-        raise ParameterError(key, "has a line break, or is too long", f"give one line, at most {LONGEST} letters")
+        raise ParameterError(
+            key, "has a line break, or is too long", f"give one line, at most {LONGEST} letters"
+        )
     asked, present = set(BRACED.findall(english)), set(BRACED.findall(value))
     for word in sorted(asked - present):
         raise ParameterError(key, f"lacks {{{word}}}", f"put it where '{english}' has it")

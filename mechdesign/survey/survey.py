@@ -190,18 +190,20 @@ class Survey:
 
     # The way of data
 
-    def page(self, language: str = "", post: str = "") -> str:
+    def page(self, language: str = "", post: str = "", shared: bool = False) -> str:
         """Return the page for respondents as one file of HTML.
 
         Parameters
         ----------
         language : str
-            That of the texts; by default their own.
+            That of the page's own sentences, and of the survey's texts where they are translated.
         post : str
             The address that reports are sent to; by default they are saved as a file.
+        shared : bool
+            Whether many people use the device: nothing is stored, and there is a button for the next person.
         """
-        about = self.about.in_language(language) if language else self.about
-        return export(self.mechanism, "html", ExportSettings(about.title, about.question, post))
+        settings = ExportSettings(post=post, language=language, shared=shared)
+        return export(self.mechanism, "html", settings)
 
     def randomize(self, answers: Any, rng: Any = None) -> Any:
         """Return reports of answers; see the ``randomize`` of its mechanism."""

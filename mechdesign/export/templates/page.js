@@ -36,6 +36,7 @@
     at("report").textContent = kept.rows.map((row) => JSON.stringify(row)).join("\n");
     at("plain").replaceChildren(...reportWords(reportOf(kept.rows)).map((line) => element("p", {}, line)));
     at("again").textContent = [before ? DEVICE.answered() : "", before ? sentence("report.before") : "", DEVICE.earlier()].join(" ").trim();
+    at("thanks").hidden = !kept.sent;
     at("send").textContent = sentence(PAGE.post ? (kept.sent ? "report.again" : "report.send") : "report.save");
     at("next").hidden = at("unsent").hidden = !PAGE.shared;
     at("heading").focus();
@@ -79,6 +80,7 @@
       at("unsent").hidden = true;
     }
     at("status").textContent = said;
+    at("thanks").hidden = !DEVICE.kept().sent;
     at("send").disabled = false;
   }
 
@@ -127,6 +129,7 @@
 
   describe();
   at("form").addEventListener("submit", make);
+  at("form").addEventListener("input", () => (at("wrong").textContent = ""));
   at("send").addEventListener("click", send);
   at("next").addEventListener("click", DEVICE.next);
   addEventListener("storage", (event) => {

@@ -22,7 +22,7 @@ from mechdesign.collect.combine import QuestionForm, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.text import counted, table
+from mechdesign.core.text import NORMAL, counted, margin_text, table
 from mechdesign.core.validation import integer
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
@@ -257,12 +257,20 @@ class Expected:
         The requested standard error.
     users : int or None
         How many users take the error to the goal.
+    is_share : bool
+        Whether it is of shares, and not of a mean.
     """
 
     name: str
     standard_error: float
     goal: float | None = None
     users: int | None = None
+    is_share: bool = True
+
+    @property
+    def margin(self) -> float:
+        """The margin of error that is expected: half the width of a normal 95% interval."""
+        return NORMAL * self.standard_error
 
 
 @dataclass(frozen=True)
@@ -310,8 +318,11 @@ class SurveyOutlook:
         return "\n".join(parts)
 
     def _expected(self) -> str:
-        header = ["result", f"standard error, {counted(self.users, 'user')}"]
-        rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
+        header = ["result", f"standard error, {counted(self.users, 'user')}", "margin of error"]
+        rows = [
+            [item.name, f"{item.standard_error:.4g}", margin_text(item.margin, item.is_share)]
+            for item in self.results
+        ]
         if any(item.goal is not None for item in self.results):
             header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
@@ -337,6 +348,7 @@ class SurveyOutlook:
             ],
             "results": [
                 {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+                | {"margin": item.margin}
                 for item in self.results
             ],
             "users_needed": self.users_needed,
@@ -366,17 +378,18 @@ def outlook_of(
     50.0%  smokes
     50.0%  sex
     <BLANKLINE>
-    result  standard error, 1000 users  target  users needed
-    ------  --------------------------  ------  ------------
-    smokes                     0.02936    0.05           345
-    sex                        0.02936       -             -
+    result  standard error, 1000 users  margin of error  target  users needed
+    ------  --------------------------  ---------------  ------  ------------
+    smokes                     0.02936      ±5.8 points    0.05           345
+    sex                        0.02936      ±5.8 points       -             -
     each user gives away epsilon = 2 in total, over all questions together
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
     expected = []
-    for name, one, goal in zip(names, alone, goals or [None] * len(names), strict=True):
+    means = [survey.questions[request.subject].is_mean for request in survey.requests]
+    for name, one, goal, is_mean in zip(names, alone, goals or [None] * len(names), means, strict=True):
         count = None if goal is None else users_for(one, goal)
-        expected.append(Expected(name, one / math.sqrt(users), goal, count))
+        expected.append(Expected(name, one / math.sqrt(users), goal, count, not is_mean))
     return SurveyOutlook(survey, users, tuple(expected), tuple(remarks))
 
 

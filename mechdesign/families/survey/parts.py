@@ -29,6 +29,7 @@ from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
+from mechdesign.families.survey.group_scores import ChannelScores
 from mechdesign.families.survey.questions import Question, Questions
 
 Array = NDArray[np.float64]
@@ -159,7 +160,7 @@ class TablePart(SurveyPart):
             assert result is not None
             return result
 
-        return TableReports(counter.users, supports, law, information)
+        return TableReports(counter.users, supports, law, information, size)
 
 
 class SetPart(SurveyPart):
@@ -366,6 +367,11 @@ class OrderedReports:
     channel: Any
     counts: Codes
     information: float
+
+    def scores(self) -> ChannelScores:
+        """Return the scores of contrasts of categories."""
+        shares, value = self.channel.shares_from(self.counts), self.channel
+        return ChannelScores(int(self.counts.sum()), shares, self.information, value.channel, value.solver)
 
     def each(self) -> Evidence:
         """Return the evidence of the share of each category."""

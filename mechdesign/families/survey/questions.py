@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum
+from math import fsum, isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -202,7 +202,35 @@ Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
-KEYS = ("name", "kind", "labels", "range", "bins", "open_ends", "spread", "skip", "frequencies", "cumulative")
+
+def scores_of(where: str, value: Sequence[Any], kind: str, labels: Sequence[str]) -> tuple[float, ...]:
+    """Return the numbers of the labels of an ordered question, checked; none where none are stated."""
+    if not value:
+        return ()
+    if kind != "ordered":
+        raise ParameterError(f"{where}: scores", "are for ordered questions", 'set kind = "ordered"')
+    if len(value) != len(labels):
+        what = f"{counted(len(value), 'number')} for {counted(len(labels), 'label')}"
+        raise ParameterError(f"{where}: scores", what, "give one for each label")
+    scores = tuple(number(f"{where}: scores", each) for each in value)
+    if len(set(scores)) < 2:
+        raise ParameterError(f"{where}: scores", "are all equal", "give numbers that differ")
+    return scores
+
+
+KEYS = (
+    "name",
+    "kind",
+    "labels",
+    "range",
+    "bins",
+    "open_ends",
+    "spread",
+    "skip",
+    "frequencies",
+    "cumulative",
+    "scores",
+)
 """What a model states of a question itself."""
 
 MOST_QUESTIONS = 1000
@@ -222,6 +250,7 @@ class _Asked:
     skip: bool
     frequencies: tuple[float, ...]
     cumulative: bool
+    scores: tuple[float, ...]
     open_ends: str
 
 
@@ -251,6 +280,9 @@ class Question(_Asked):
     cumulative : bool
         Whether the cumulative shares of an ordered question are wanted, not those of its categories: they
         decide its error and how it is reported. Estimated are both.
+    scores : sequence of float
+        Numbers of the labels of an ordered question, whose mean is then estimated, too; where the labels are
+        numbers themselves, these are taken.
     open_ends : {"", "low", "high", "both"}
         Which end bins also hold numbers beyond the range: ``60 or more`` in the place of ``60 to 70``.
 
@@ -274,6 +306,7 @@ class Question(_Asked):
         skip: bool = False,
         frequencies: Sequence[float] = (),
         cumulative: bool = False,
+        scores: Sequence[float] = (),
         open_ends: str = "",
     ) -> None:
         text: Any = name
@@ -313,6 +346,7 @@ class Question(_Asked):
             skip,
             tuple(frequencies),
             cumulative,
+            scores_of(where, scores, kind, labels),
             open_ends,
         )
         if self.frequencies:
@@ -341,6 +375,31 @@ class Question(_Asked):
     def is_ordered(self) -> bool:
         """Whether its categories have an order."""
         return self.kind == "ordered" or bool(self.bins)
+
+    @property
+    def category_scores(self) -> tuple[float, ...]:
+        """The numbers of the labels, of which a mean is estimated; none where they have none.
+
+        Labels of an ordered question are numbers if all of them are written as such; those of another one if
+        they are a scale as well: whole numbers in a row that begin at 0 or 1.
+
+        Examples
+        --------
+        >>> Question("stars", labels=("1", "2", "3")).category_scores, Question("room", labels=("7", "9"))
+        ((1.0, 2.0, 3.0), Question('room', 2 categories))
+        >>> Question("mood", "ordered", ("bad", "good"), scores=(-1, 1)).category_scores
+        (-1.0, 1.0)
+        """
+        if self.scores or self.bins or self.kind == "number":
+            return self.scores
+        try:
+            values = tuple(float(label) for label in self.labels)
+        except ValueError:
+            return ()
+        if not all(map(isfinite, values)) or len(set(values)) < 2:
+            return ()
+        is_scale = len(values) > 2 and values == tuple(values[0] + step for step in range(len(values)))
+        return values if self.kind == "ordered" or (is_scale and values[0] in (0.0, 1.0)) else ()
 
     @property
     def domain(self) -> Domain:
@@ -449,6 +508,7 @@ class Question(_Asked):
             "skip": self.skip,
             "frequencies": list(self.frequencies),
             "cumulative": self.cumulative,
+            "scores": list(self.scores),
         }
         return result | {key: value for key, value in more.items() if value}
 
@@ -478,6 +538,7 @@ class Question(_Asked):
             document.get("skip", False),
             tuple(stated_list(where, "frequencies", document)),
             document.get("cumulative", False),
+            tuple(stated_list(where, "scores", document)),
             document.get("open_ends", ""),
         )
 
