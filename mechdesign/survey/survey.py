@@ -59,9 +59,11 @@ class Survey:
     (False, 'epsilon = 4, 2 waves')
     """
 
-    def __init__(self, mechanism: Mechanism | None = None, model: Model | None = None, *former: Any) -> None:
+    def __init__(
+        self, mechanism: Mechanism | None = None, model: Model | None = None, *former: Any, **names: Any
+    ) -> None:
         statement = isinstance(mechanism, (type(None), Mechanism)) and isinstance(model, (type(None), Model))
-        if former or not statement:
+        if former or names or not statement:
             raise ParameterError("Survey", NEW_NAME)
         if mechanism is None and model is None:
             raise ParameterError("Survey", "has neither a mechanism nor a model", "use Survey.load(path)")

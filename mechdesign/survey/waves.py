@@ -101,6 +101,8 @@ def next_wave(mechanism: Mechanism, name: str, before: Mechanism) -> Mechanism:
     >>> second.about.wave, [wave.id for wave in second.about.earlier], str(total_of_waves(second))
     ('2027', ['mood-26'], 'epsilon = 0.2, 2 waves')
     """
+    if not name.strip():
+        raise ParameterError("wave", "has no name", 'give it one, such as "2027"')
     earlier = (*before.about.earlier, wave_of(before))
     for wave in earlier:
         if wave.wave == name:
