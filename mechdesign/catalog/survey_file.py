@@ -133,7 +133,7 @@ def _entries(path: Path, document: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return how a question is asked: itself, or a yes/no question for each of several answers."""
     from mechdesign.families.survey.design import EXTRA
-    from mechdesign.families.survey.questions import KEYS, KINDS
+    from mechdesign.families.survey.questions import KEYS, KINDS, Question
 
     name = entry.get("name")
     if not isinstance(name, str) or not name.strip():
@@ -149,12 +149,13 @@ def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
         known = suggestion(str(kind), (*KINDS, SEVERAL))
         raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", known)
     rest = {key: value for key, value in entry.items() if key not in WORDS}
-    if kind != SEVERAL:
-        return [rest]
-    return [
-        {**rest, "name": part, "kind": "categorical", "labels": list(NO_YES)}
-        for part in tick_names(f"{path}: {where}", entry)
-    ]
+    designs = [rest]
+    if kind == SEVERAL:
+        ticks = tick_names(f"{path}: {where}", entry)
+        designs = [{**rest, "name": tick, "kind": "categorical", "labels": list(NO_YES)} for tick in ticks]
+    for design in designs:
+        _located(path, "[[questions]]", partial(Question.from_json, design, EXTRA))
+    return designs
 
 
 def tick_names(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
