@@ -133,7 +133,7 @@ def _entries(path: Path, document: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return how a question is asked: itself, or a yes/no question for each of several answers."""
     from mechdesign.families.survey.design import EXTRA
-    from mechdesign.families.survey.questions import KEYS, KINDS
+    from mechdesign.families.survey.questions import KEYS, KINDS, Question
 
     name = entry.get("name")
     if not isinstance(name, str) or not name.strip():
@@ -149,20 +149,21 @@ def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
         known = suggestion(str(kind), (*KINDS, SEVERAL))
         raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", known)
     rest = {key: value for key, value in entry.items() if key not in WORDS}
-    if kind != SEVERAL:
-        return [rest]
-    return [
-        {**rest, "name": part, "kind": "categorical", "labels": list(NO_YES)}
-        for part in parts_of(f"{path}: {where}", entry)
-    ]
+    designs = [rest]
+    if kind == SEVERAL:
+        ticks = tick_names(f"{path}: {where}", entry)
+        designs = [{**rest, "name": tick, "kind": "categorical", "labels": list(NO_YES)} for tick in ticks]
+    for design in designs:
+        _located(path, "[[questions]]", partial(Question.from_json, design, EXTRA))
+    return designs
 
 
-def parts_of(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+def tick_names(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the yes/no questions of one with several answers; none for another question.
 
     Examples
     --------
-    >>> parts_of("question 'tools'", {"name": "tools", "kind": "several", "labels": ["mail", "chat"]})
+    >>> tick_names("question 'tools'", {"name": "tools", "kind": "several", "labels": ["mail", "chat"]})
     ('tools: mail', 'tools: chat')
     """
     if entry.get("kind") != SEVERAL:
@@ -193,7 +194,7 @@ def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -
     for entry in entries:
         where = f"question {text_of(entry['name'])}"
         words: dict[str, Any] = {key: entry[key] for key in ("name", *WORDS) if key in entry}
-        parts = parts_of(f"{path}: {where}", entry)
+        parts = tick_names(f"{path}: {where}", entry)
         if parts:
             words |= {"parts": parts, "labels": entry["labels"]}
         questions.append(_located(path, where, partial(QuestionText, **words)))
