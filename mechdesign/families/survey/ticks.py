@@ -114,9 +114,7 @@ class Ticks:
             try:
                 codes = self._read(str(cell))
             except ValueError as error:
-                remedy = "write a column for each answer: " + ", ".join(
-                    f"'{part}'" for part in self.parts[:2]
-                )
+                remedy = f"write a column for each answer, such as '{self.parts[0]}'"
                 if "something" in str(error):
                     listed = "; ".join(self.items[:4]) + ("; ..." if len(self.items) > 4 else "")
                     remedy = f"list answers with ';' between, out of: {listed}"
