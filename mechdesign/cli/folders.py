@@ -68,9 +68,7 @@ def _write_example(options: argparse.Namespace) -> int:
     text = text.replace("staff2027.json", f"{name}2027.json").replace("staff.", f"{name}.")
     with whole_file(options.output, ModelFileError) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(
-        f"{options.output}: the example '{options.example}'; change it, then: mechdesign build {options.output}"
-    )
+    print(f"{options.output}: the example '{options.example}'; change it, then build it")
     return FINE
 
 
