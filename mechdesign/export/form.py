@@ -166,14 +166,14 @@ def _question(recipe: Recipe, about: About, text: QuestionText, name: str) -> st
 
 
 def silence_of_all(mechanism: Mechanism, words: Texts) -> str:
-    """Return the sentence about the probability that nothing is sent where it is that of every question.
+    r"""Return the sentence about the probability that nothing is sent where it is that of every question.
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> survey = SurveyMechanism.of([Question(name, labels=("no", "yes")) for name in "abc"], 1.0)
     >>> silence_of_all(survey, texts_of("de"))
-    'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\\xa0% wird zu ihr überhaupt nichts gesendet.'
+    'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\xa0% wird zu ihr überhaupt nichts gesendet.'
     """
     silent = {silence_percent(each) for each in silences(mechanism.recipe())}
     return _silence(silent.pop(), "nothing_each", words) if len(silent) == 1 else ""

@@ -46,7 +46,7 @@ Tables = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Texts:
-    """The sentences of a language, and how it writes numbers.
+    r"""The sentences of a language, and how it writes numbers.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Texts:
     --------
     >>> german = texts_of("de")
     >>> german.say("limit.weak"), german.percent("73.2"), german.number("1234567.5")
-    ('Dieser Schutz ist schwach.', '73,2\\xa0%', '1.234.567,5')
+    ('Dieser Schutz ist schwach.', '73,2\xa0%', '1.234.567,5')
     >>> texts_of("en").listed(["a", "b", "c"])
     'a, b and c'
     """

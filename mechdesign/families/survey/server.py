@@ -36,6 +36,7 @@ from mechdesign.families.survey.derived_results import (
     group_shares,
     quantiles_of,
     rating_mean,
+    response_shares,
 )
 from mechdesign.families.survey.group_scores import CellScores
 from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
@@ -82,6 +83,8 @@ def _result(
             even, half, 0, names, population, None, Unknown(even, 0.0, 1.0), (NOBODY,)
         )
         return SurveyResult(name, request, unknown)
+    if question.is_number and len(request.places) == 1:
+        return _skipped_number(name, request, question, [item.scores() for item in evidence_sources])
     cells = _shares([item.each() for item in evidence_sources], names, sample)
     scores = [item.scores() for item in evidence_sources]
     if len(request.places) > 1:
@@ -101,8 +104,20 @@ def _result(
     return SurveyResult(name, request, cells, ordered, quartiles, answered=answered, mean=mean)
 
 
+def _skipped_number(
+    name: str, request: Request, question: Question, scores: Sequence[CellScores]
+) -> SurveyResult:
+    """Return the share of those who answered, and their mean, of a number that may be skipped.
+
+    The intervals are for the population: that a number is rounded at random is part of the sampling.
+    """
+    return SurveyResult(
+        name, request, response_shares(question, scores), mean=rating_mean(question, scores, None)
+    )
+
+
 def _groups(
-    survey: Survey, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
+    survey: SurveyMechanism, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
 ) -> tuple[GroupShares, ...]:
     """Return the percentages of rows, which are all questions but the last, and those of columns."""
     questions = [survey.questions[place] for place in request.places]
