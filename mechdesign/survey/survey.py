@@ -208,7 +208,7 @@ class Survey:
         return export(self.mechanism, "html", settings)
 
     def randomize(self, answers: Any, rng: Any = None) -> Any:
-        """Return reports of answers: of columns by the names of the questions, or of a list for one question."""
+        """Return reports of answers: columns by the names of the questions, or a list for one question."""
         mechanism = self._collecting()
         if isinstance(answers, Mapping) and len(mechanism.data_columns) == 1:
             (column,) = mechanism.data_columns

@@ -355,7 +355,7 @@ def short_epsilon(value: Fraction) -> str:
     if len(exact) <= SHORT and "/" not in exact:
         return exact
     with localcontext(Context(prec=6, rounding=ROUND_CEILING)):
-        return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+        return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
 
 
 def wave_estimates(
