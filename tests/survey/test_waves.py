@@ -218,3 +218,15 @@ def test_the_noun_goes_from_a_file_to_waves(tmp_path):
 def test_the_former_constructor_says_the_new_name(call):
     with pytest.raises(ParameterError, match="is called SurveyMechanism now"):
         call()
+
+
+def test_the_same_seed_gives_waves_independent_noise():
+    """Without this, the errors of two simulated waves would go together, and their change look too exact."""
+    one = first()
+    two = after(one, "2027")
+    answers = np.zeros(4000, dtype=int)
+    same = np.mean(one.randomize(answers, rng=1) == two.randomize(answers, rng=1))
+    row = one.rows(0) if hasattr(one, "rows") else one.channel[0]
+    expected = float(np.sum(np.asarray(row, dtype=float) ** 2) / np.sum(np.asarray(row, dtype=float)) ** 2)
+    assert abs(same - expected) < 5 * np.sqrt(expected * (1 - expected) / 4000)
+    assert (one.randomize(answers, rng=1) == MOOD.randomize(answers, rng=1)).all()
