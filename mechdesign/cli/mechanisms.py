@@ -18,6 +18,7 @@ from mechdesign.cli.parser import (
     dask_option,
     data_options,
     figure_option,
+    form_of,
     method_options,
     model_of,
     model_options,
@@ -326,10 +327,10 @@ def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.report.randomizing import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
-    options.inputs = data_set(options.inputs)
+    options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
     files = [path for path in options.inputs if path != STANDARD_INPUT]
     for path in [] if options.codes else files:
-        require_codes(mechanism, path, options.column)
+        require_codes(mechanism, path, options.column, form)
     code = execute(options, mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
         note = repeated_note(files, mechanism.audit().epsilon)

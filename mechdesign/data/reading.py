@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
+from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import Mask, MissingRule
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
@@ -185,8 +186,14 @@ Raw = tuple[Mapping[str, Values], Mapping[str, Mask], float]
 class FileTable(ABC):
     """A table in a file, read in blocks of the same size whatever the file's own pieces are."""
 
-    def __init__(self, path: str | os.PathLike[str], missing: MissingRule, name: str | None = None) -> None:
-        self.path, self.missing = Path(path), missing
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        missing: MissingRule,
+        name: str | None = None,
+        form: FileForm = PLAIN,
+    ) -> None:
+        self.path, self.missing, self.form = Path(path), missing, form
         self.name = os.fspath(path) if name is None else name
         require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
