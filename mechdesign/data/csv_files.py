@@ -24,7 +24,7 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.data.arrow import numbers_of
 from mechdesign.data.decimals import QUOTED_COMMA, Decimals
-from mechdesign.data.forms import head_rows
+from mechdesign.data.forms import RECOGNIZED, head_rows
 from mechdesign.data.intake import Mask, texts
 from mechdesign.data.outputs import require_one_header
 from mechdesign.data.reading import FileTable, Raw, require_short
@@ -192,9 +192,9 @@ class CsvTable(FileTable):
             raise DataError(self.name, "is empty", "give a header line and one line per user")
         require_one_header(self.name, first)
         self._decimals: Decimals | None = None
-        if self.form.decimal or self.delimiter != "," or QUOTED_COMMA.search(start):
-            points = self.delimiter == ","
-            self._decimals = Decimals(self.name, self.form.decimal, self.form.texts, points)
+        stated = "" if self.form.decimal == RECOGNIZED else self.form.decimal
+        if stated or (self.form.decimal and (self.delimiter != "," or QUOTED_COMMA.search(start))):
+            self._decimals = Decimals(self.name, stated, self.form.texts, points=self.delimiter == ",")
             self._head = head_rows(start, self.delimiter, HEAD_ROWS)[1:]
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 

@@ -24,6 +24,9 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 DECIMALS = {"point": ".", "comma": ","}
 """The signs before decimals, by the words that state them."""
 
+RECOGNIZED = "recognized"
+"""The sign before decimals is that of the numbers in the file."""
+
 ROWS_COMPARED = 200
 """Lines at the beginning by which a delimiter is recognized."""
 
@@ -37,7 +40,7 @@ class FileForm:
     delimiter : str
         ``","``, ``";"``, a tab, or empty.
     decimal : str
-        ``"."``, ``","`` or empty.
+        ``"."``, ``","``, or ``RECOGNIZED``; empty where numbers stay as they are written.
     encoding : str
         The encoding of a text, such as ``windows-1252``, or empty.
     sheet : str
@@ -88,9 +91,8 @@ def stated_form(
         except (LookupError, ValueError, TypeError):
             remedy = "try utf-8, utf-16, or windows-1252"
             raise ParameterError("--encoding", f"unknown encoding '{encoding}'", remedy) from None
-    return FileForm(
-        DELIMITERS.get(delimiter or "", ""), DECIMALS.get(decimal or "", ""), encoding or "", sheet or ""
-    )
+    sign = DECIMALS.get(decimal or "", RECOGNIZED)
+    return FileForm(DELIMITERS.get(delimiter or "", ""), sign, encoding or "", sheet or "")
 
 
 COMPRESSIONS = {

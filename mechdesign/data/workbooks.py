@@ -11,7 +11,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from mechdesign.core.errors import DataError, MissingPackageError, suggestion, u
 from mechdesign.core.tables import Values
 from mechdesign.data.forms import FileForm
 from mechdesign.data.intake import Mask, MissingRule, texts
+from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import FileTable, Raw
 from mechdesign.exact.numbers import text_of
 
@@ -35,6 +36,10 @@ class WorkbookTable(FileTable):
     """A sheet of an Excel workbook: the one that is stated, or the only one with cells."""
 
     def _columns(self) -> tuple[str, ...]:
+        with suppress(OSError), self.path.open("rb") as binary:
+            head = binary.read(HEAD)
+            if not head.startswith(b"PK"):
+                require_text(self.name, head)
         with self._opened() as books:
             values, _ = books
             self._sheet = self._chosen(values)
