@@ -360,6 +360,7 @@ REPORTS = "files written by randomize or by clients, folders of them, patterns, 
 
 MODULES = {
     "folders": "demo init export",
+    "imports": "import",
     "models": "list show solve compare check findings sweep tradeoff",
     "mechanisms": "choose build audit randomize estimate run",
     "operations": "count merge",

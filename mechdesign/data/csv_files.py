@@ -198,6 +198,15 @@ class CsvTable(FileTable):
             self._head = head_rows(start, self.delimiter, HEAD_ROWS)[1:]
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 
+    def first_values(self, column: str, rows: int | None) -> Iterator[Values]:
+        """Yield the first values of a column; of a number of rows only those in the beginning of the text."""
+        if rows is None:
+            yield from super().first_values(column, rows)
+            return
+        place = self.columns.index(column)
+        head = head_rows(self._file.start, self.delimiter, rows)[1:]
+        yield texts([row[place] for row in head if place < len(row)])
+
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         self._unmarking = {name: Unmarking(f"{self.name}: column '{name}'") for name in columns}
         if self._decimals is not None:

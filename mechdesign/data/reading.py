@@ -250,6 +250,16 @@ class FileTable(ABC):
         if not any_left:
             raise DataError(self.name, "every row lacks a value", "there is nothing left")
 
+    def first_values(self, column: str, rows: int | None) -> Iterator[Values]:
+        """Yield the first values of a column in pieces of any size, missing ones among them; None for all."""
+        left = rows
+        for values, _, _ in self._raw([column]):
+            piece = values[column] if left is None else values[column][:left]
+            yield piece
+            left = None if left is None else left - len(piece)
+            if left is not None and left <= 0:
+                return
+
     def row(self, number: int) -> int:
         """Return the row of the file, counted from 1, of a row of the latest block, counted from 0."""
         return self._first + 1 + (number if self._kept is None else int(self._kept[number]))
