@@ -142,7 +142,15 @@ PERSONS = frozenset(
 )
 """Plain names of columns by which the rows of one person are known."""
 
-ENDS = ("email", "emailaddress", "phone", "phonenumber", "firstname", "lastname", "ipaddress", "dateofbirth")
+ENDS = re.compile(
+    r"(?:.*[\W_])?(?:e-?mail|e-?mail[\W_]?address|(?:tele)?phone|(?:tele)?phone[\W_]?number|first[\W_]?name|last[\W_]?name"
+    r"|ip[\W_]?address|date[\W_]of[\W_]birth)[\W_0-9]*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How names of further such columns end, as ``work_email`` or ``telephone_1``."""
+
+MOST_WORDS = 4
+"""Words of a text that may be the name of a column and no question."""
 
 EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 ADDRESS = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){3,7}")
@@ -174,7 +182,8 @@ def identifying_reason(item: Item) -> str:
     """
     for name in (item.name, item.text):
         plain = plain_name(name)
-        if plain in NAMES or (plain.endswith(ENDS) and len(plain) <= 40):
+        is_name = len(re.findall(r"[^\W_]+", name)) <= MOST_WORDS and not item.option
+        if plain in NAMES or (is_name and ENDS.fullmatch(name)):
             return IDENTIFYING
     cells = [cell for cell in item.cells if cell]
     if _most(cells, EMAIL) or _most(cells, ADDRESS) or _most(cells, LINK):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,6 +193,11 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
             item.dropped = item.dropped or IDENTIFYING
         if item.name in choices.left_out or (item.group and item.group in choices.left_out):
             item.dropped = item.dropped or "as requested"
+    nothing = DataError(
+        path, f"no column of this export of {export.tool} is a question", "see mechdesign init"
+    )
+    if all(item.dropped for item in export.items):
+        raise nothing
     rows, reasons = selected_rows(export, choices.rows, person)
     if not rows:
         gone = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
@@ -200,9 +206,7 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
     decimals = Decimals(path, stated, frozenset(), points=True)
     drafts, dropped = _drafts(export, choices, rows, decimals)
     if not drafts:
-        raise DataError(
-            path, f"no column of this export of {export.tool} is a question", "see mechdesign init"
-        )
+        raise nothing
     name = "" if person is None else person.name
     advice = ""
     if (
@@ -213,7 +217,16 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
         advice = (
             "codes without labels, questions without words: add --dictionary, the project's data dictionary"
         )
+    elif export.tool == limesurvey.TOOL and (
+        codes := [draft.table["name"] for draft in drafts if _has_codes(draft)]
+    ):
+        advice = f"{_listed(codes)}: codes of answers; export full answers, or write the answers for them"
     return Outcome(export.tool, drafts, dropped, export.rows, reasons, len(rows), name, advice)
+
+
+def _has_codes(draft: Draft) -> bool:
+    """Whether the answers to a question look like the codes of LimeSurvey, A1 and A2."""
+    return all(re.fullmatch(r"[A-Z]{1,2}[0-9]{1,3}", label) for label in draft.table.get("labels", ["-"]))
 
 
 def _require_names(export: Export, choices: Choices, path: str) -> None:

@@ -183,7 +183,7 @@ def _number(draft: Draft, item: Item, cells: list[str]) -> Draft:
         draft.remarks.append("the range was read from the answers: state one that is known without them")
     outside = sum(not low <= number <= high for number in known)
     if outside:
-        draft.done.append(f"{counted(outside, 'number')} outside [{low:g}, {high:g}] is no answer")
+        draft.done.append(f"{counted(outside, 'number')} outside [{low:g}, {high:g}]: no answer")
         cells = ["" if cell and not low <= (number_of_text(cell) or 0.0) <= high else cell for cell in cells]
     for code in MAYBE:
         count, rest = cells.count(code), [number for number in known if f"{number:g}" != code]
