@@ -1,4 +1,4 @@
-"""A number that may be skipped: rounded to one of its ends, or no answer; the mean is of those who answered."""
+"""A number that may be skipped: rounded to an end, or no answer; the mean is of those who answered."""
 
 from __future__ import annotations
 
