@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.catalog.model import DATA_KEYS, DataSettings, Model, Simulation
 from mechdesign.catalog.shipped import check_keys, is_model, models, models_folder, read_toml
-from mechdesign.collect.about import About
+from mechdesign.catalog.survey_file import is_survey, survey_statement
 from mechdesign.core.errors import (
     MechDesignError,
     ModelFileError,
@@ -24,6 +24,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.core.text import encode
 from mechdesign.core.values import changed
+from mechdesign.data.about import About
 from mechdesign.families import problem_class
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from mechdesign.papers.claims.claim import Claim
 
 
-TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
+TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure", "survey", "questions")
+UNTOUCHED = ("parameters", "data", "survey", "questions")
+"""The tables whose texts stay as they are: labels, and paragraphs."""
 MODEL_KEYS = ("title", "question", "id", "problem", "source", "statement", "methods")
 SIMULATION_KEYS = ("users", "repetitions", "seed")
 
@@ -119,7 +122,7 @@ def _points(value: Any, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _one_line(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document whose texts can be printed, on one line each; parameters and the like untouched."""
-    tables = {name: document[name] for name in ("parameters", "data") if name in document}
+    tables = {name: document[name] for name in UNTOUCHED if name in document}
     tidy = {one_line(name): one_line(table) for name, table in document.items() if name not in tables}
     head = document.get("model")
     if isinstance(head, Mapping) and "statement" in head:
@@ -129,6 +132,8 @@ def _one_line(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
     check_keys(path, "", document, TABLES)
+    if is_survey(document):
+        return _survey(slug, path, document, overrides)
     head = _table(path, document, "model")
     check_keys(path, "model", head, MODEL_KEYS)
     for key in ("title", "problem"):
@@ -144,8 +149,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     return Model(
         slug=slug,
         title=head["title"],
-        question=_question(path, head),
-        identity=_identity(path, head),
+        about=_about(path, head),
         problem=problem,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
@@ -159,18 +163,35 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     )
 
 
-def _question(path: Path, head: Mapping[str, Any]) -> str:
+def _survey(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
+    """Return the model of a file with a survey at its top level."""
+    statement = survey_statement(path, document)
+    parameters = {**statement.parameters, **overrides}
+    try:
+        problem = problem_from(problem_class(statement.problem), parameters)
+    except MechDesignError as error:
+        table = "[[questions]]" if error.where.startswith(("question", "labels", "range")) else "[survey]"
+        raise _located(path, error, statement.problem, table) from None
+    return Model(
+        slug=slug,
+        title=statement.about.title,
+        about=statement.about,
+        problem=problem,
+        sweep=_sweep(path, document, problem),
+        data=statement.data,
+        changed=_changed(problem, statement.parameters, overrides),
+    )
+
+
+def _about(path: Path, head: Mapping[str, Any]) -> About:
+    """Return the question and the identity; the title of a model is that of its page unless build has one."""
     question = head.get("question", "")
     if not isinstance(question, str):
         raise ModelFileError(f"{path}: [model] question", "is not a string", "put it in quotes")
-    return question
-
-
-def _identity(path: Path, head: Mapping[str, Any]) -> str:
     try:
-        return About(id=head.get("id", "")).id
+        return About(question=question, id=head.get("id", ""))
     except ParameterError as error:
-        raise error.changed(where=f"{path}: [model] id").as_a(ModelFileError) from None
+        raise error.changed(where=f"{path}: [model] {error.where}").as_a(ModelFileError) from None
 
 
 def _changed(problem: Problem, recorded: Mapping[str, Any], overrides: Mapping[str, Any]) -> tuple[str, ...]:
@@ -219,9 +240,11 @@ def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str
     return tuple(names)
 
 
-def _located(path: Path, error: MechDesignError, problem: str) -> MechDesignError:
+def _located(
+    path: Path, error: MechDesignError, problem: str, table: str = "[parameters]"
+) -> MechDesignError:
     """Return the error with file and table in front of the key it names."""
-    table = "[model]" if error.where == "problem" else "[parameters]"
+    table = "[model]" if error.where == "problem" else table
     if error.where in ("", problem):
         return error.changed(where=str(path), what=f"{table} {error.what}")
     return error.changed(where=error.where.removeprefix(f"{problem}: ")).inside(f"{path}: {table}")

@@ -19,6 +19,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import number
 from mechdesign.core.values import changed, frozen_value
+from mechdesign.data.about import About
 from mechdesign.data.intake import Intake
 
 if TYPE_CHECKING:
@@ -111,10 +112,8 @@ class Model:
     slug : str
         ``family/name``, or the path of the file.
     title, statement : str
-    question : str
-        What respondents are asked, word for word; empty where it is not a survey.
-    identity : str
-        The identity of the survey, ``id`` in the file; empty where ``build`` draws one.
+    about : About
+        What is said about the survey, as far as the file states it; without an identity ``build`` draws one.
     source : mapping
         ``cite`` and ``where``.
     problem : Problem
@@ -136,8 +135,7 @@ class Model:
     title: str
     problem: Problem
     statement: str = ""
-    question: str = ""
-    identity: str = ""
+    about: About = attrs.field(factory=About)
     source: Mapping[str, Any] = attrs.field(factory=dict)
     claims: tuple[Claim, ...] = ()
     sweep: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)
@@ -149,6 +147,16 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.slug}: {self.problem!r}, {counted(len(self.claims), 'claim')})"
+
+    @property
+    def question(self) -> str:
+        """What respondents are asked, word for word; empty where it is not one question."""
+        return self.about.question
+
+    @property
+    def identity(self) -> str:
+        """The identity of the survey, ``id`` in the file; empty where ``build`` draws one."""
+        return self.about.id
 
     @property
     def family(self) -> str:

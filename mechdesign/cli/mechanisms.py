@@ -28,6 +28,7 @@ from mechdesign.cli.parser import (
     shuffled_of,
     shuffled_options,
 )
+from mechdesign.cli.waves import estimate_waves, is_of_waves, linked, wave_identity, wave_options
 from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _build_options(build: argparse.ArgumentParser) -> None:
     build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     identity_option(build)
+    wave_options(build)
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     anyway_option(build)
@@ -119,7 +121,8 @@ def _estimate_options(estimate: argparse.ArgumentParser) -> None:
     text = "weight of the penalty on joint shares: a number, or cross-validated"
     options = (COLUMN, POPULATION, UNMARKED, MARGINAL, raw, Option("penalty", "text", text), SIMPLEX)
     estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    inputs = ("REPORTS", f"{REPORTS}; or counts, written by count or merge")
+    more = "or counts, written by count or merge; a further mechanism file begins the reports of another wave"
+    inputs = ("REPORTS", f"{REPORTS}; {more}")
     picture = "the estimates with their intervals"
     operation_options(estimate, options, inputs, several=True, output="", picture=picture)
     dask_option(estimate)
@@ -230,9 +233,11 @@ def _build(options: argparse.Namespace) -> int:
         raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_protection(model.slug, mechanism, options.anyway)
     planned = model.problem.planned_users if design is None else design.promise.users
+    planned = planned or model.about.users
     title, question = options.title or model.title, options.question or model.question
-    mechanism = mechanism.described(title, question, options.users or planned, id="")
-    identity = options.id or model.identity
+    mechanism = mechanism.with_about(model.about)
+    identity = wave_identity(options, model.identity)
+    mechanism = linked(mechanism.described(title, question, options.users or planned, identity), options)
     mechanism = outgoing(mechanism, options.output, [model.slug], options.force, identity)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
@@ -340,7 +345,7 @@ def _randomize(options: argparse.Namespace) -> int:
 def _estimate(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
 
-    return execute(options)
+    return estimate_waves(options) if is_of_waves(options) else execute(options)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -456,8 +456,12 @@ def parse_operation(options: argparse.Namespace, mechanism: Mechanism) -> argpar
     return parser.parse_args(options.rest)
 
 
-def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> int:
-    """Run an operation with the parsed options and print what came of it."""
+def execute(
+    options: argparse.Namespace,
+    mechanism: Mechanism | None = None,
+    take: Callable[[Any], None] | None = None,
+) -> int:
+    """Run an operation with the parsed options and print what came of it, or hand over its result."""
     loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
     operation = operation_of(loaded.operations(), options.operation, options.mechanism)
     settings = operation.settings({name: getattr(options, name) for name in options.option_names})
@@ -481,7 +485,11 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
                 message = _write_table(options, blocks, own_files, operation.private)
             else:
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
-                message = _print_result(options, operation.run(sources, settings), picture, loaded, own_files)
+                result, message = operation.run(sources, settings), ""
+                if take is None:
+                    message = _print_result(options, result, picture, loaded, own_files)
+                else:
+                    take(result)
         except MechDesignError as error:
             if error.is_about(*paths, *own_files, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise

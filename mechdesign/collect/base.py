@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
+from mechdesign.collect.about import WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.reader import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
@@ -36,6 +36,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.extensions import FAMILIES, class_with, derived, extensions, import_all
 from mechdesign.core.text import Explained, encode
 from mechdesign.core.values import USERS, Counter, EstimateT_co, Forecast, PrivacyVerdict, Verdict
+from mechdesign.data.about import SEALED_FROM, TEXTS_FROM, About
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import number_of_text, plain_int, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
@@ -113,9 +114,10 @@ def still_stated(document: Mapping[str, Any], stated: list[Any]) -> Any:
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
-VERSION = 3
+VERSION = TEXTS_FROM
 """Version 1 has numbers only, version 2 large integers as strings; in version 3 the survey may have an
-identity, and the digest covers what the file says about the survey. All are read."""
+identity, and the digest covers what the file says about the survey; version 4 has all texts of a survey and
+its waves, and is written only where there are any. All are read."""
 
 MARKUP = r"(?::\w+:)?`+~?([^`]+)`+"
 """Code and references in a docstring, which people read as plain words."""
@@ -322,7 +324,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         """Return the mechanism as it stands in its file; :func:`mechanism_of` takes it back."""
         document = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.about.file_version,
             "type": self.type,
             "content": self.content(),
             "certificates": _written(self),

@@ -25,9 +25,20 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.export.disclosure import is_certain, limit_for_respondents
+from mechdesign.export.form import blocks_of, silence_of_all
 from mechdesign.export.messages import MessageReader
+from mechdesign.export.texts import Texts
 
-TITLE = "A question with a private answer"
+SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "page.js")
+"""The parts of the page's own script, in their order."""
+
+SPOKEN = ("language", "form", "number", "report", "earlier", "fault")
+"""The sections of sentences that the script says."""
+
+EXPERTS = ("guarantee_unknown", "identity_none")
+
+PRINTED = ("heading", "only", "drawn", "certain")
+"""The sentences about the report that stand in the page itself."""
 
 
 def page(mechanism: Mechanism, settings: ExportSettings) -> str:
@@ -39,10 +50,22 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     >>> text = page(KaryResponse.of(3, 1.0), ExportSettings("Sleep", "How often do you wake?"))
     >>> "<h1>Sleep</h1>" in text, "https://" in text
     (True, False)
+    >>> '<html lang="de"' in page(KaryResponse.of(3, 1.0), ExportSettings(language="de"))
+    True
     """
     require_no_shuffler(mechanism)
-    text = {"title": settings.title, "question": settings.question, "post": settings.post}
-    program = template("numbers.js") + filled(template("page.js"), {"PAGE": plain_json(text)})
+    words = settings.words
+    tables = {name: dict(words.tables[name]) for name in SPOKEN}
+    tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
+    tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
+    content = {
+        "title": settings.title,
+        "question": settings.question,
+        "post": settings.post,
+        "blocks": [block.as_json() for block in blocks_of(mechanism, settings)],
+        "texts": tables,
+    }
+    program = filled("".join(map(template, SCRIPTS)), {"PAGE": plain_json(content)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
     policy = {
         "default-src": "'none'",
@@ -53,38 +76,69 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    title = html.escape(settings.title or TITLE)
+    title = html.escape(settings.title or words.say("page.title"))
     return filled(
         template("page.html"),
         {
             "HEADER": header("html", settings),
+            "LANGUAGE": html.escape(words.code),
+            "DIRECTION": words.direction,
             "POLICY": "; ".join(f"{name} {value}" for name, value in policy.items()),
             "TITLE": title,
             "TITLE_AGAIN": title,
-            "LEAVES": html.escape(_what_leaves(mechanism), quote=False),
-            "DRAWN": _draw_words(mechanism),
+            "LEAVES": html.escape(_sent_words(mechanism, words), quote=False),
+            "DRAWN": html.escape(words.say(f"report.{_kind(mechanism)}"), quote=False),
             "STYLE": style,
             "SCRIPT": script,
+            "INTRODUCTION": _introduction(mechanism, settings),
+            "CLOSING": "",
+            **_fixed_words(words),
         },
     )
 
 
-def _what_leaves(mechanism: Mechanism) -> str:
+FIXED = {
+    "NOSCRIPT": "page.script",
+    "MAKE": "page.make",
+    "HEADING": "report.heading",
+    "ONLY": "report.only",
+    "SUMMARY": "experts.summary",
+    "MECHANISM": "experts.mechanism",
+    "GUARANTEE": "experts.guarantee",
+    "FINGERPRINT_NAME": "experts.fingerprint",
+    "IDENTITY": "experts.identity",
+    "DIGEST": "experts.digest",
+}
+"""The sentences at places of the template that never change."""
+
+
+def _fixed_words(words: Texts) -> dict[str, str]:
+    """Return what stands at the places of the template in a language."""
+    result = {place: html.escape(words.say(key), quote=False) for place, key in FIXED.items()}
+    command = "<code>mechdesign audit</code>"
+    return {**result, "AUDIT": html.escape(words.tables["experts"]["audit"]).replace("{command}", command)}
+
+
+def _introduction(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return what stands before the questions."""
+    lead = "" if mechanism.recipe().single else settings.question
+    silence = silence_of_all(mechanism, settings.words)
+    return _paragraph("lead", lead) + _paragraph("silence", silence)
+
+
+def _paragraph(kind: str, text: str) -> str:
+    """Return a paragraph; nothing for no text."""
+    return f'<p class="{kind}">{html.escape(text, quote=False)}</p>\n' if text else ""
+
+
+def _sent_words(mechanism: Mechanism, words: Texts) -> str:
     """Return what is sent, and what it can reveal: next to the button, whatever epsilon is."""
-    begin = "Your answer does not leave this device. A report is drawn from it"
-    if is_certain(mechanism):
-        begin = "A report is drawn from your answer"
-    return (
-        f"{begin} at random, and you see it before it is sent. The survey computes percentages or averages "
-        f"from the reports of many. {limit_for_respondents(mechanism)}"
-    )
+    return f"{words.say(f'sent.{_kind(mechanism)}')} {limit_for_respondents(mechanism, words)}"
 
 
-def _draw_words(mechanism: Mechanism) -> str:
-    """Return how a report relates to the answer."""
-    if is_certain(mechanism):
-        return "It was drawn at random, but it can show your answer with practical certainty."
-    return "It was drawn at random: it need not be your answer."
+def _kind(mechanism: Mechanism) -> str:
+    """Return how a report relates to the answer, as the names of sentences have it."""
+    return "certain" if is_certain(mechanism) else "drawn"
 
 
 def require_no_shuffler(mechanism: Mechanism) -> None:

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
 from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import DataError, MechDesignError, option, unread
 from mechdesign.core.tables import Block, Coded, Source
+from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.reading import Copies, CountedFile

@@ -34,9 +34,11 @@ BELOW = {
     "foreign": "core exact work data audit",
     "ledger": "core exact work data show audit collect families",
     "report": "core exact work data show audit solvers collect families catalog export foreign ledger",
+    "survey": "core exact work data show audit solvers collect families catalog export foreign ledger report",
     "papers": "core exact work data show audit solvers collect families catalog foreign ledger report",
     "cli": (
-        "core exact work data show audit solvers collect families catalog export foreign ledger report papers"
+        "core exact work data show audit solvers collect families catalog export foreign ledger report "
+        "survey papers"
     ),
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}

@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.about import About
 from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.kernel import Answer, Recipe, rng_alone
@@ -44,6 +43,7 @@ from mechdesign.core.solve import solve
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted, encode
 from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed
+from mechdesign.data.about import About
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket

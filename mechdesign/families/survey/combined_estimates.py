@@ -47,7 +47,7 @@ from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 Law = tuple[Moments, Moments]
 """Moments of how many of some cells a report supports: for users in one of them, and for the others."""
@@ -410,13 +410,13 @@ class RangedLimits(Limits):
 
 
 def group_means(
-    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
+    survey: SurveyMechanism, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
 ) -> AttributeMeans:
     """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
 
     Parameters
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     counts : SurveyCounts
     request : Request
         The group and the number.

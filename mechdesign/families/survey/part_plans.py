@@ -29,7 +29,7 @@ from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 
 def effective_share(part: TablePart) -> float:
@@ -129,7 +129,7 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     return eta / (even - eta * (even - spread))
 
 
-def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
+def expected_errors(survey: SurveyMechanism, users: int) -> NDArray[np.float64]:
     """Return the standard error of each requested result with ``users`` users; infinite for no information.
 
     Of a table it is the root mean square over the cells (of a question that is wanted for its cumulative
@@ -279,7 +279,7 @@ class SurveyOutlook:
 
     Attributes
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     users : int
         For whom the errors are.
     results : tuple of Expected
@@ -287,7 +287,7 @@ class SurveyOutlook:
         What else is known, such as bounds.
     """
 
-    survey: Survey
+    survey: SurveyMechanism
     users: int
     results: tuple[Expected, ...]
     remarks: tuple[str, ...] = ()
@@ -356,13 +356,13 @@ class SurveyOutlook:
 
 
 def outlook_of(
-    survey: Survey, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
+    survey: SurveyMechanism, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
     """Return the forecast before any user is asked.
 
     Parameters
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     users : int
     goals : sequence of float or None
         The requested standard error of each result; none by default.
@@ -370,9 +370,9 @@ def outlook_of(
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question, Survey
+    >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> print(outlook_of(Survey.of(questions, epsilon=2.0), 1000, [0.05, None]))
+    >>> print(outlook_of(SurveyMechanism.of(questions, epsilon=2.0), 1000, [0.05, None]))
     users  report
     -----  ------
     50.0%  smokes
@@ -405,7 +405,7 @@ def users_for(alone: float, error: float) -> int | None:
     return math.ceil(needed * (1.0 - 2.0**-40)) if math.isfinite(needed) else None
 
 
-def design_in_words(survey: Survey, number: int) -> str:
+def design_in_words(survey: SurveyMechanism, number: int) -> str:
     """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
     parts = survey.split.branches[number]
     texts = []

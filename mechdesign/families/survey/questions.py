@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.codec import Codes, Domain, Labels
+from mechdesign.collect.codec import Codes, Domain, Labels, as_floats
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.tables import Coded, mask_of
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, number, one_of, require_keys
-from mechdesign.data.intake import MISSING_CATEGORY
+from mechdesign.data.intake import MISSING_CATEGORY, NUMBERS_FOR_MISSING
 from mechdesign.exact.numbers import text_of
 
 NO_ANSWER = "no answer"
@@ -135,6 +135,69 @@ def require_cumulative(where: str, cumulative: Any, ordered: bool, planned: bool
         raise ParameterError(f"{where}: cumulative", "is planned at even answers only", remedy)
 
 
+@dataclass(frozen=True)
+class Bin:
+    """The name of a bin by its parts, for every language.
+
+    Attributes
+    ----------
+    kind : {"single", "between", "half_open", "below", "above"}
+        One whole number; from low to high, both included; from low to below high; below high; low or more.
+    low, high : str
+    """
+
+    kind: str
+    low: str
+    high: str
+
+    def __str__(self) -> str:
+        if self.kind == "half_open":
+            return f"{self.low} to below {self.high}"
+        alone = {"single": self.low, "below": f"below {self.high}", "above": f"{self.low} or more"}
+        return alone.get(self.kind, f"{self.low} to {self.high}")
+
+
+def bins_of(edges: Sequence[float], open_ends: str = "") -> tuple[Bin, ...]:
+    """Return the bins between increasing edges, named so that no two share a number.
+
+    A number at an edge is in the bin above it, and the last edge in the last bin. Between edges that are
+    whole numbers the numbers are taken for whole ones, as ages are: 29.5 is 29.
+
+    Parameters
+    ----------
+    edges : sequence of float
+    open_ends : {"", "low", "high", "both"}
+        Which end bins also hold what is beyond the range.
+
+    Examples
+    --------
+    >>> [str(each) for each in bins_of([18, 30, 31, 70])]
+    ['18 to 29', '30', '31 to 70']
+    >>> [str(each) for each in bins_of([0, 1.5, 3])], [str(each) for each in bins_of([18, 30, 70], "both")]
+    (['0 to below 1.5', '1.5 to 3'], ['below 30', '30 or more'])
+    """
+    whole = all(float(edge).is_integer() for edge in edges)
+    texts = tuple(str(int(edge)) for edge in edges) if whole else edge_texts(edges)
+    result = []
+    for place, (low, high) in enumerate(pairwise(texts)):
+        first, last = place == 0, place == len(texts) - 2
+        if first and open_ends in ("low", "both"):
+            result.append(Bin("below", low, high))
+        elif last and open_ends in ("high", "both"):
+            result.append(Bin("above", low, high))
+        elif last:
+            result.append(Bin("between", low, high))
+        elif whole and int(high) - 1 == int(low):
+            result.append(Bin("single", low, low))
+        elif whole:
+            result.append(Bin("between", low, str(int(high) - 1)))
+        else:
+            result.append(Bin("half_open", low, high))
+    return tuple(result)
+
+
+OPEN_ENDS = ("", "low", "high", "both")
+
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -155,7 +218,19 @@ def scores_of(where: str, value: Sequence[Any], kind: str, labels: Sequence[str]
     return scores
 
 
-KEYS = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies", "cumulative", "scores")
+KEYS = (
+    "name",
+    "kind",
+    "labels",
+    "range",
+    "bins",
+    "open_ends",
+    "spread",
+    "skip",
+    "frequencies",
+    "cumulative",
+    "scores",
+)
 """What a model states of a question itself."""
 
 MOST_QUESTIONS = 1000
@@ -175,6 +250,7 @@ class _Asked:
     skip: bool
     frequencies: tuple[float, ...]
     cumulative: bool
+    open_ends: str
     scores: tuple[float, ...]
 
 
@@ -204,6 +280,8 @@ class Question(_Asked):
     cumulative : bool
         Whether the cumulative shares of an ordered question are wanted, not those of its categories: they
         decide its error and how it is reported. Estimated are both.
+    open_ends : {"", "low", "high", "both"}
+        Which end bins also hold numbers beyond the range: ``60 or more`` in the place of ``60 to 70``.
     scores : sequence of float
         Numbers of the labels of an ordered question, whose mean is then estimated, too; where the labels are
         numbers themselves, these are taken.
@@ -213,7 +291,7 @@ class Question(_Asked):
     >>> Question("age", "number", low=18, high=90).spread
     20.784609690826528
     >>> Question("age", "number", low=18, high=90, bins=(18, 30, 60, 90)).categories
-    ('18 to 30', '30 to 60', '60 to 90')
+    ('18 to 29', '30 to 59', '60 to 90')
     """
 
     def __init__(
@@ -228,6 +306,7 @@ class Question(_Asked):
         skip: bool = False,
         frequencies: Sequence[float] = (),
         cumulative: bool = False,
+        open_ends: str = "",
         scores: Sequence[float] = (),
     ) -> None:
         text: Any = name
@@ -249,6 +328,9 @@ class Question(_Asked):
             if low is not None or high is not None or bins or spread is not None:
                 raise ParameterError(where, "range, bins and spread are for numbers", 'set kind = "number"')
             labels = labels_of(where, labels, skip)
+        one_of(f"{where}: open_ends", open_ends, OPEN_ENDS)
+        if open_ends and not bins:
+            raise ParameterError(f"{where}: open_ends", "are of bins, and there are none", "give bins")
         if frequencies:
             if kind == "number" and not bins:
                 raise ParameterError(f"{where}: frequencies", "a mean has none", "give spread, or bins")
@@ -264,6 +346,7 @@ class Question(_Asked):
             skip,
             tuple(frequencies),
             cumulative,
+            open_ends,
             scores_of(where, scores, kind, labels),
         )
         if self.frequencies:
@@ -330,7 +413,7 @@ class Question(_Asked):
         """The categories; of a number that is asked for its mean the two ends it is rounded to."""
         if self.is_mean:
             return edge_texts((self.domain.low, self.domain.high))
-        named = self.labels or tuple(f"{low} to {high}" for low, high in pairwise(edge_texts(self.bins)))
+        named = self.labels or tuple(map(str, bins_of(self.bins, self.open_ends)))
         return (*named, NO_ANSWER) if self.skip else named
 
     @property
@@ -371,12 +454,21 @@ class Question(_Asked):
             self._require_answers(column, what)
         codes = np.full(len(column), self.size - 1, dtype=np.int64)
         try:
-            values = self.domain.check(column[~absent], clip)
+            values = self.domain.check(self._closed(column[~absent]), clip)
         except RowError as error:
             raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
         inner = np.searchsorted(np.array(self.bins[1:-1]), values, side="right")
         codes[~absent] = inner
         return codes
+
+    def _closed(self, column: Any) -> Any:
+        """Return numbers of which those beyond an open end are at that end; codes such as 999 stay."""
+        if not self.open_ends:
+            return column
+        values = as_floats(column, 1, "values")
+        low = self.domain.low if self.open_ends in ("low", "both") else -np.inf
+        high = self.domain.high if self.open_ends in ("high", "both") else np.inf
+        return np.where(np.isin(values, list(NUMBERS_FOR_MISSING)), values, np.clip(values, low, high))
 
     def _coded(self, column: Any, what: str) -> Codes:
         if isinstance(column, Coded):
@@ -411,8 +503,13 @@ class Question(_Asked):
                 result["bins"] = list(self.bins)
         else:
             result["labels"] = list(self.labels)
-        more = {"skip": self.skip, "frequencies": list(self.frequencies), "cumulative": self.cumulative}
-        more["scores"] = list(self.scores)
+        more = {
+            "open_ends": self.open_ends,
+            "skip": self.skip,
+            "frequencies": list(self.frequencies),
+            "cumulative": self.cumulative,
+            "scores": list(self.scores),
+        }
         return result | {key: value for key, value in more.items() if value}
 
     @classmethod
@@ -441,6 +538,7 @@ class Question(_Asked):
             document.get("skip", False),
             tuple(stated_list(where, "frequencies", document)),
             document.get("cumulative", False),
+            document.get("open_ends", ""),
             tuple(stated_list(where, "scores", document)),
         )
 

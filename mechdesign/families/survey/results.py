@@ -32,7 +32,7 @@ from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygo
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 MOST_CELLS = 1 << 16
 """Cells of a requested table: what a frequency oracle can report."""
@@ -172,12 +172,12 @@ GAP = 0.06
 Bands = tuple[tuple[int, ...], ...]
 
 
-def survey_figures(survey: Survey) -> list[Figure]:
+def survey_figures(survey: SurveyMechanism) -> list[Figure]:
     """Return figures of the plan of questions, and of the expected errors with the planned users."""
     return [_questions_figure(survey), _errors(survey)]
 
 
-def _questions_figure(survey: Survey) -> Figure:
+def _questions_figure(survey: SurveyMechanism) -> Figure:
     """Return a band for each choice of questions, as high as its share, with a box for each report."""
     marks: list[Mark] = []
     named: set[int] = set()
@@ -212,7 +212,7 @@ def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: s
         yield Line([end + MARGIN, start - MARGIN], [middle, middle], series=kind)
 
 
-def shares_of(survey: Survey) -> list[tuple[Bands, float]]:
+def shares_of(survey: SurveyMechanism) -> list[tuple[Bands, float]]:
     """Return the questions that are reported together, with their shares; the largest first."""
     shares: dict[Bands, float] = {}
     for number, parts in enumerate(survey.split.branches):
@@ -234,7 +234,7 @@ def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield run[0], run[-1]
 
 
-def _errors(survey: Survey) -> Figure:
+def _errors(survey: SurveyMechanism) -> Figure:
     """Return the standard errors: of shares in percentage points, and of means in their units."""
     users = survey.users or USERS
     errors = survey.errors(users)

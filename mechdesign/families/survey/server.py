@@ -49,19 +49,21 @@ from mechdesign.families.survey.results import (
 )
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
+def results_of(survey: SurveyMechanism, counts: SurveyCounts, population: bool) -> SurveyResults:
     """Return all requested results from the counts of a server."""
     results = tuple(_result(survey, counts, request, population) for request in survey.requests)
     return SurveyResults(results, counts.users, survey.epsilon, population, survey.delta)
 
 
-def _result(survey: Survey, counts: SurveyCounts, request: Request, population: bool) -> SurveyResult:
+def _result(
+    survey: SurveyMechanism, counts: SurveyCounts, request: Request, population: bool
+) -> SurveyResult:
     name, question = request.name(survey.questions), survey.questions[request.places[0]]
     if request.number is not None:
         domain = survey.questions[request.number].domain
@@ -100,7 +102,7 @@ def _result(survey: Survey, counts: SurveyCounts, request: Request, population: 
 
 
 def _groups(
-    survey: Survey, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
+    survey: SurveyMechanism, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
 ) -> tuple[GroupShares, ...]:
     """Return the percentages of rows, which are all questions but the last, and those of columns."""
     questions = [survey.questions[place] for place in request.places]
@@ -114,7 +116,7 @@ def _groups(
 
 
 def _informative_parts(
-    survey: Survey, counts: SurveyCounts, request: Request
+    survey: SurveyMechanism, counts: SurveyCounts, request: Request
 ) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
     for parts, counters in zip(survey.split.branches, counts.counters, strict=True):
@@ -124,7 +126,7 @@ def _informative_parts(
                 yield part, counter, information
 
 
-def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[Any]:
+def table_reports(survey: SurveyMechanism, counts: SurveyCounts, request: Request) -> list[Any]:
     """Return the information about the table of some questions in the reports of all designs."""
     parts = _informative_parts(survey, counts, request)
     sources = (part.evidence_in(counter, request.places, information) for part, counter, information in parts)
@@ -160,7 +162,7 @@ def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = Q
 # Numbers
 
 
-def _mean(survey: Survey, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
+def _mean(survey: SurveyMechanism, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
     """Return the mean of a number from its own reports and from the bits in tables, by planned weights.
 
     With several designs the interval is for the population, which is wider than that for the given users.
@@ -214,14 +216,14 @@ def _mixed(
 REMEDY = "use the mechanism file the reports were made with"
 
 
-class SurveyCounts(Server["Survey"]):
+class SurveyCounts(Server["SurveyMechanism"]):
     """Counts of the reports of a survey: add reports, merge with others, estimate.
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question, Survey
+    >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> survey = Survey.of(questions, epsilon=2.0)
+    >>> survey = SurveyMechanism.of(questions, epsilon=2.0)
     >>> here, there = survey.aggregator(), survey.aggregator()
     >>> here.update(survey.randomize({"smokes": ["no"] * 30, "sex": ["f"] * 30}, rng=1))
     >>> there.update(survey.randomize({"smokes": ["yes"] * 20, "sex": ["m"] * 20}, rng=2))
@@ -231,7 +233,7 @@ class SurveyCounts(Server["Survey"]):
 
     kept: ClassVar[str] = "counts"
 
-    def __init__(self, mechanism: Survey) -> None:
+    def __init__(self, mechanism: SurveyMechanism) -> None:
         super().__init__(mechanism)
         self.counters: list[list[Counter]] = mechanism.split.counters()
 

@@ -132,7 +132,7 @@ class Design:
         return tuple(sorted(place for part in self.parts for place in part.places))
 
 
-class Survey(CollectingMechanism[SurveyResults]):
+class SurveyMechanism(CollectingMechanism[SurveyResults]):
     """Several questions of the same user under one epsilon, as its client draws what to ask and how.
 
     Parameters
@@ -154,7 +154,7 @@ class Survey(CollectingMechanism[SurveyResults]):
     Examples
     --------
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("age", "number", low=18, high=90)]
-    >>> survey = Survey.of(questions, epsilon=3.0)
+    >>> survey = SurveyMechanism.of(questions, epsilon=3.0)
     >>> reports = survey.randomize({"smokes": ["no", "yes"] * 4000, "age": [20, 60] * 4000}, rng=1)
     >>> results = survey.estimate(reports)
     >>> bool(abs(results["age"].value - 40) < 4 * results["age"].standard_error)
@@ -196,8 +196,8 @@ class Survey(CollectingMechanism[SurveyResults]):
 
         Examples
         --------
-        >>> Survey.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
-        Survey(2 questions, 2 designs, epsilon=1)
+        >>> SurveyMechanism.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
+        SurveyMechanism(2 questions, 2 designs, epsilon=1)
         """
         questionnaire = questions if isinstance(questions, Questions) else Questions(questions)
         designs = [[best_part(questionnaire, place, epsilon)] for place in range(len(questionnaire))]

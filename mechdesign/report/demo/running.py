@@ -23,11 +23,11 @@ import numpy as np
 
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import DataSettings
-from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import length
+from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import Intake
 from mechdesign.data.writing import write_blocks

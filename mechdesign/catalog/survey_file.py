@@ -1,0 +1,274 @@
+"""A survey stated at the top level of a TOML file: ``[survey]`` and ``[[questions]]``.
+
+It is a shorthand for a model of the problem ``survey-design``, with the texts that respondents read. A single
+question becomes the problem that designs the best report of one: ``frequency-oracle`` for a choice,
+``mean-channel`` for a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mechdesign.catalog.model import DATA_KEYS, DataSettings
+from mechdesign.catalog.shipped import check_keys
+from mechdesign.core.errors import (
+    MechDesignError,
+    ModelFileError,
+    ParameterError,
+    UnknownNameError,
+    suggestion,
+)
+from mechdesign.core.fields import toml_text
+from mechdesign.core.values import changed
+from mechdesign.data.about import About, QuestionText
+from mechdesign.exact.numbers import text_of
+
+TEXTS = ("title", "introduction", "thanks", "contact")
+OF_SURVEY = ("id", "language", "wave", "users")
+DESIGN = ("epsilon", "tables", "group_means", "goal")
+SURVEY_KEYS = (*TEXTS, *OF_SURVEY, *DESIGN, "translations")
+"""What the table ``[survey]`` states."""
+
+WORDS = ("text", "hint", "ends")
+"""The words of a question; the rest of a table ``[[questions]]`` is how it is asked."""
+
+TRANSLATION_KEYS = (*TEXTS, "questions")
+TRANSLATED = ("text", "hint", "ends", "labels")
+
+SEVERAL = "several"
+"""The kind of a question with several answers: a yes/no question in the mechanism for each."""
+
+NO_YES = ("no", "yes")
+
+CHOICE_KEYS = {"name", "kind", "labels"}
+NUMBER_KEYS = {"name", "kind", "range"}
+"""A single question with nothing but these is designed by the problem for one."""
+
+
+class SurveyStatement(NamedTuple):
+    """What a survey file states.
+
+    Attributes
+    ----------
+    problem : str
+        The name of the design problem.
+    parameters : dict
+        Its parameters.
+    about : About
+        The texts, and what keeps the survey apart.
+    data : DataSettings
+        The columns of users' data, where it is one question.
+    """
+
+    problem: str
+    parameters: dict[str, Any]
+    about: About
+    data: DataSettings
+
+
+def is_survey(document: Mapping[str, Any]) -> bool:
+    """Whether a document states a survey at its top level."""
+    return "survey" in document or "questions" in document
+
+
+def survey_statement(path: Path, document: Mapping[str, Any]) -> SurveyStatement:
+    """Return what the tables ``[survey]`` and ``[[questions]]`` of a file state.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown key, with a suggestion.
+    ModelFileError
+        For a text or a table that cannot be, and where the same is stated in ``[model]``.
+    """
+    for name in ("model", "parameters"):
+        if name in document:
+            remedy = (
+                "state everything under [survey] and [[questions]], or all under [model] and [parameters]"
+            )
+            raise ModelFileError(path, f"has both [survey] or [[questions]] and [{name}]", remedy)
+    head, entries = _head(path, document), _entries(path, document)
+    designs = [design for entry in entries for design in _designed(path, entry)]
+    about = _about(path, head, entries)
+    problem, parameters = _problem(head, designs)
+    data = DataSettings()
+    if problem != "survey-design":
+        table = {"columns": [designs[0]["name"]]}
+        if problem == "mean-channel":
+            table["range"] = [designs[0]["range"]]
+        data = _located(path, f"question {text_of(designs[0]['name'])}", partial(DataSettings.of, table))
+    return SurveyStatement(problem, parameters, about, _with_data(path, data, document))
+
+
+def _head(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    head = document.get("survey")
+    if head is None:
+        raise ModelFileError(
+            f"{path}: [survey]", "is missing", 'write [survey], title = "..." and epsilon = 1.0'
+        )
+    if not isinstance(head, dict):
+        raise ModelFileError(f"{path}: survey", "is not one table", "write [survey]")
+    check_keys(path, "survey", head, SURVEY_KEYS)
+    if not isinstance(head.get("title"), str) or not head["title"].strip():
+        raise ModelFileError(f"{path}: [survey] title", "is missing or not a string", "give one")
+    if "epsilon" not in head:
+        remedy = "write for instance epsilon = 1.0: it covers all questions of a respondent together"
+        raise ModelFileError(f"{path}: [survey] epsilon", "is missing", remedy)
+    return head
+
+
+def _entries(path: Path, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    entries = document.get("questions")
+    if not isinstance(entries, list) or not entries or not all(isinstance(item, dict) for item in entries):
+        what = "are missing" if entries is None else "are not a list of tables"
+        raise ModelFileError(
+            f"{path}: questions", what, "write [[questions]] before each, with double brackets"
+        )
+    return entries
+
+
+def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return how a question is asked: itself, or a yes/no question for each of several answers."""
+    from mechdesign.families.survey.design import EXTRA
+    from mechdesign.families.survey.questions import KEYS, KINDS
+
+    name = entry.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ModelFileError(f"{path}: [[questions]]", "one has no name", 'give it a name: name = "age"')
+    where = f"question {text_of(name)}"
+    for key in entry:
+        if key not in (*KEYS, *EXTRA, *WORDS):
+            known = (*KEYS, *EXTRA, *WORDS)
+            remedy = "write text = ..." if key == "question" else suggestion(str(key), known)
+            raise ModelFileError(f"{path}: {where}", f"no key '{key}'", remedy)
+    kind = entry.get("kind")
+    if kind is not None and kind not in (*KINDS, SEVERAL):
+        known = suggestion(str(kind), (*KINDS, SEVERAL))
+        raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", known)
+    rest = {key: value for key, value in entry.items() if key not in WORDS}
+    if kind != SEVERAL:
+        return [rest]
+    return [
+        {**rest, "name": part, "kind": "categorical", "labels": list(NO_YES)}
+        for part in tick_names(f"{path}: {where}", entry)
+    ]
+
+
+def tick_names(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the yes/no questions of one with several answers; none for another question.
+
+    Examples
+    --------
+    >>> tick_names("question 'tools'", {"name": "tools", "kind": "several", "labels": ["mail", "chat"]})
+    ('tools: mail', 'tools: chat')
+    """
+    if entry.get("kind") != SEVERAL:
+        return ()
+    labels = entry.get("labels")
+    if not isinstance(labels, list) or not labels or not all(isinstance(each, str) for each in labels):
+        raise ModelFileError(f"{where}: labels", "are missing or not texts", "list what can be ticked")
+    return tuple(f"{entry['name']}: {label}" for label in labels)
+
+
+def _problem(head: Mapping[str, Any], designs: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the design problem with its parameters: for one plain question that of one."""
+    stated = {key: head[key] for key in (*DESIGN, "users") if key in head}
+    alone = designs[0] if len(designs) == 1 and set(stated) <= {"epsilon", "users"} else {}
+    kind = alone.get("kind", "number" if "range" in alone else "categorical")
+    if alone and kind == "categorical" and set(alone) == {*CHOICE_KEYS & set(alone), "labels"}:
+        return "frequency-oracle", {"labels": alone["labels"], **stated}
+    if alone and kind == "number" and set(alone) == {*NUMBER_KEYS & set(alone), "range"}:
+        return "mean-channel", {"epsilon": stated["epsilon"]}
+    return "survey-design", {"questions": designs, **stated}
+
+
+def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -> About:
+    own = {key: head[key] for key in (*TEXTS, *OF_SURVEY) if key in head}
+    _located(path, "[survey]", partial(About, **own))
+    translations = _translations(path, head, entries)
+    questions = []
+    for entry in entries:
+        where = f"question {text_of(entry['name'])}"
+        words: dict[str, Any] = {key: entry[key] for key in ("name", *WORDS) if key in entry}
+        parts = tick_names(f"{path}: {where}", entry)
+        if parts:
+            words |= {"parts": parts, "labels": entry["labels"]}
+        questions.append(_located(path, where, partial(QuestionText, **words)))
+    texts = _of_single(questions) if _is_single(entries) else {"questions": questions}
+    return _located(path, "[survey]", partial(About, **own, **texts, translations=translations))
+
+
+def _is_single(entries: list[dict[str, Any]]) -> bool:
+    """Whether respondents answer one question, whose words are the heading of a page."""
+    return len(entries) == 1 and entries[0].get("kind") != SEVERAL
+
+
+def _of_single(questions: list[QuestionText]) -> dict[str, Any]:
+    """Return the words of the only question: its text is that of the survey, the rest stands by its name."""
+    (question,) = questions
+    return {"question": question.text, "questions": [changed(question, text="")]}
+
+
+def _translations(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -> list[About]:
+    tables = head.get("translations", {})
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        what = "is not a table of languages"
+        raise ModelFileError(f"{path}: [survey] translations", what, "write [survey.translations.de]")
+    return [_translation(path, str(language), table, entries) for language, table in tables.items()]
+
+
+def _translation(path: Path, language: str, table: Mapping[str, Any], entries: list[dict[str, Any]]) -> About:
+    where = f"survey.translations.{language}"
+    check_keys(path, where, table, TRANSLATION_KEYS)
+    stated = table.get("questions", {})
+    if not isinstance(stated, dict) or not all(isinstance(words, dict) for words in stated.values()):
+        remedy = f"write [{where}.questions.NAME]"
+        raise ModelFileError(f"{path}: [{where}] questions", "are not tables by name", remedy)
+    names = [entry["name"] for entry in entries]
+    questions = []
+    for name, words in stated.items():
+        place = f"[{where}.questions.{name}]"
+        if name not in names:
+            raise UnknownNameError(f"{path}: {place}", f"no question '{name}'", suggestion(name, names))
+        check_keys(path, f"{where}.questions.{name}", words, TRANSLATED)
+        _require_as_many(path, place, words, entries[names.index(name)])
+        questions.append(_located(path, place, partial(QuestionText, name=name, **words)))
+    texts: dict[str, Any] = {key: table[key] for key in TEXTS if key in table}
+    if questions:
+        texts |= _of_single(questions) if _is_single(entries) else {"questions": questions}
+    about: About = _located(path, f"[{where}]", partial(About, **texts, language=language))
+    return about
+
+
+def _require_as_many(path: Path, where: str, words: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
+    """Raise ModelFileError for translated answers that are not as many as the answers of the question."""
+    own, other = entry.get("labels"), words.get("labels")
+    if isinstance(own, list) and isinstance(other, list) and len(own) != len(other):
+        what = f"expected {len(own)} texts, one for each of {toml_text(own)}, got {len(other)}"
+        raise ModelFileError(f"{path}: {where} labels", what, "translate each answer, in their order")
+
+
+def _with_data(path: Path, data: DataSettings, document: Mapping[str, Any]) -> DataSettings:
+    """Return the settings with those that the table ``[data]`` states, which are not of the questions."""
+    table = document.get("data", {})
+    if not isinstance(table, dict):
+        raise ModelFileError(f"{path}: data", "is not a table", "write [data]")
+    check_keys(path, "data", table, DATA_KEYS)
+    for key in ("columns", "range"):
+        if key in table:
+            remedy = f"omit it: the {'names' if key == 'columns' else 'ranges'} of [[questions]] are used"
+            raise ModelFileError(f"{path}: [data] {key}", "is stated by the questions", remedy)
+    return _located(path, "[data]", partial(data.overridden, missing=table.get("missing")))
+
+
+def _located(path: Path, where: str, build: Callable[[], Any]) -> Any:
+    """Return what a function makes; its error begins with the file and the table."""
+    try:
+        return build()
+    except ParameterError as error:
+        raise error.inside(f"{path}: {where}").as_a(ModelFileError) from None
+    except MechDesignError as error:
+        raise error.within(f"{path}: {where}") from None
