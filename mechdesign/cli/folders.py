@@ -102,7 +102,7 @@ def _named(names: list[str]) -> str:
     return text + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-KINDS = ("html", "js", "python", "r", "schema", "vectors")
+KINDS = ("html", "js", "python", "r", "schema", "texts", "vectors")
 
 
 def _export_options(added: argparse.ArgumentParser) -> None:
@@ -117,6 +117,15 @@ def _export_options(added: argparse.ArgumentParser) -> None:
         "--question", default="", metavar="TEXT", help="question on the page (default: the file's)"
     )
     added.add_argument(
+        "--language",
+        default="",
+        metavar="LANG",
+        help="language of the page: en, de, fr, es, it or zh (default: the survey's)",
+    )
+    added.add_argument(
+        "--texts", default="", metavar="FILE", help="all sentences of the page, as --to texts writes them"
+    )
+    added.add_argument(
         "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"
     )
 
@@ -129,8 +138,12 @@ def _export(options: argparse.Namespace) -> int:
     from mechdesign.work.files import whole_file
 
     mechanism = load_mechanism(options.mechanism)
-    title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
-    settings = ExportSettings(title, question, options.post)
+    texts = None
+    if options.texts:
+        from mechdesign.export.texts import texts_from_file
+
+        texts = texts_from_file(options.texts).as_json()
+    settings = ExportSettings(options.title, options.question, options.post, options.language, texts)
     try:
         text = export(mechanism, options.to, settings)
     except MethodError as error:
@@ -139,7 +152,7 @@ def _export(options: argparse.Namespace) -> int:
     with whole_file(options.output, MethodError) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
-    if options.to != "schema":
+    if options.to not in ("schema", "texts"):
         note_lack(mechanism, options.mechanism)
         note_other_texts(mechanism, options.mechanism, options.title, options.question)
     return FINE

@@ -104,6 +104,7 @@
     at("report").textContent = kept.rows.map((row) => JSON.stringify(row)).join("\n");
     at("plain").replaceChildren(...reportWords(reportOf(kept.rows)).map((line) => element("p", {}, line)));
     at("again").textContent = [before ? sentence("report.before") : "", earlier()].join(" ").trim();
+    at("thanks").hidden = !kept.sent;
     at("send").textContent = sentence(PAGE.post ? (kept.sent ? "report.again" : "report.send") : "report.save");
     at("heading").focus();
   }
@@ -143,6 +144,7 @@
     const { said, sent } = PAGE.post ? await post(kept) : download(kept);
     if (sent) keep({ ...kept, sent });
     at("status").textContent = said;
+    at("thanks").hidden = !stored().sent;
     at("send").disabled = false;
   }
 
@@ -191,6 +193,7 @@
 
   describe();
   at("form").addEventListener("submit", make);
+  at("form").addEventListener("input", () => (at("wrong").textContent = ""));
   at("send").addEventListener("click", send);
   addEventListener("storage", (event) => {
     if (event.key === key && event.newValue && !at("form").hidden) show(true); // made in another tab

@@ -250,8 +250,8 @@ class _Asked:
     skip: bool
     frequencies: tuple[float, ...]
     cumulative: bool
-    open_ends: str
     scores: tuple[float, ...]
+    open_ends: str
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -280,11 +280,11 @@ class Question(_Asked):
     cumulative : bool
         Whether the cumulative shares of an ordered question are wanted, not those of its categories: they
         decide its error and how it is reported. Estimated are both.
-    open_ends : {"", "low", "high", "both"}
-        Which end bins also hold numbers beyond the range: ``60 or more`` in the place of ``60 to 70``.
     scores : sequence of float
         Numbers of the labels of an ordered question, whose mean is then estimated, too; where the labels are
         numbers themselves, these are taken.
+    open_ends : {"", "low", "high", "both"}
+        Which end bins also hold numbers beyond the range: ``60 or more`` in the place of ``60 to 70``.
 
     Examples
     --------
@@ -306,8 +306,8 @@ class Question(_Asked):
         skip: bool = False,
         frequencies: Sequence[float] = (),
         cumulative: bool = False,
-        open_ends: str = "",
         scores: Sequence[float] = (),
+        open_ends: str = "",
     ) -> None:
         text: Any = name
         if not isinstance(text, str) or not text.strip() or not text.isprintable():
@@ -346,8 +346,8 @@ class Question(_Asked):
             skip,
             tuple(frequencies),
             cumulative,
-            open_ends,
             scores_of(where, scores, kind, labels),
+            open_ends,
         )
         if self.frequencies:
             self._check_frequencies(f"{where}: frequencies")
@@ -538,8 +538,8 @@ class Question(_Asked):
             document.get("skip", False),
             tuple(stated_list(where, "frequencies", document)),
             document.get("cumulative", False),
-            document.get("open_ends", ""),
             tuple(stated_list(where, "scores", document)),
+            document.get("open_ends", ""),
         )
 
 
