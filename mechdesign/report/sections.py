@@ -187,13 +187,17 @@ def _single(result: Any, mechanism: Mechanism) -> Section:
     about = mechanism.about
     column = mechanism.data_columns[0] if len(mechanism.data_columns) == 1 else ""
     heading = about.heading or column
-    quantiles = getattr(result, "quantiles", None)
+    quantiles, mean = getattr(result, "quantiles", None), getattr(result, "mean", None)
+    tables = list(tables_of(result))
+    known = mean if isinstance(mean, MeanEstimate) else None
+    if known is not None:
+        tables += tables_of(known, "mean")
     return Section(
         heading,
         heading,
-        sentence_of(result, quantiles),
+        sentence_of(result if known is None else known, quantiles),
         getattr(result, "users", None),
-        tuple(tables_of(result)),
+        tuple(tables),
         quantiles=quantiles if isinstance(quantiles, Quantiles) else None,
         figures=tuple(result.figures() if hasattr(result, "figures") else ()),
         notes=tuple(getattr(result, "notes", ())),
