@@ -179,11 +179,26 @@ def _problem(head: Mapping[str, Any], designs: list[dict[str, Any]]) -> tuple[st
     stated = {key: head[key] for key in (*DESIGN, "users") if key in head}
     alone = designs[0] if len(designs) == 1 and set(stated) <= {"epsilon", "users"} else {}
     kind = alone.get("kind", "number" if "range" in alone else "categorical")
-    if alone and kind == "categorical" and set(alone) == {*CHOICE_KEYS & set(alone), "labels"}:
+    if (
+        alone
+        and kind == "categorical"
+        and not _is_rating(alone)
+        and set(alone) == {*CHOICE_KEYS & set(alone), "labels"}
+    ):
         return "frequency-oracle", {"labels": alone["labels"], **stated}
     if alone and kind == "number" and set(alone) == {*NUMBER_KEYS & set(alone), "range"}:
         return "mean-channel", {"epsilon": stated["epsilon"]}
     return "survey-design", {"questions": designs, **stated}
+
+
+def _is_rating(design: Mapping[str, Any]) -> bool:
+    """Whether the labels of a question are a scale of numbers, whose mean is a result as well."""
+    from mechdesign.families.survey.questions import Question
+
+    try:
+        return bool(Question("rating", labels=design["labels"]).category_scores)
+    except (MechDesignError, KeyError, TypeError):  # the design problem says what is wrong
+        return False
 
 
 def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -> About:

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from mechdesign.cli.identity import note_lack, note_other_texts
-from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, number_text, print_json
+from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, form_of, form_options, number_text, print_json
 from mechdesign.core.errors import ParameterError
 
 
@@ -30,7 +30,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _init_options(init: argparse.ArgumentParser) -> None:
-    init.add_argument("data", metavar="DATA", nargs="?", help="CSV with a header line, or Parquet")
+    init.add_argument("data", metavar="DATA", nargs="?", help="CSV with a header line, Excel, or Parquet")
     init.add_argument("--example", choices=EXAMPLES, help="write a complete survey file to start from")
     init.add_argument(
         "--codebook", metavar="FILE", help="CSV or TOML: the possible answers, known without the data"
@@ -38,6 +38,7 @@ def _init_options(init: argparse.ArgumentParser) -> None:
     init.add_argument(
         "--private", action="store_true", help="read no values: names and types have to do without a codebook"
     )
+    form_options(init)
     init.add_argument("--column", action="append", help="which column to ask; all by default")
     init.add_argument("--title", help="of the survey")
     init.add_argument("--epsilon", type=number_text, default=2.0, help="the privacy of a user (default 2)")
@@ -68,9 +69,7 @@ def _write_example(options: argparse.Namespace) -> int:
     text = text.replace("staff2027.json", f"{name}2027.json").replace("staff.", f"{name}.")
     with whole_file(options.output, ModelFileError) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(
-        f"{options.output}: the example '{options.example}'; change it, then: mechdesign build {options.output}"
-    )
+    print(f"{options.output}: the example '{options.example}'; change it, then build it")
     return FINE
 
 
@@ -93,7 +92,9 @@ def _init(options: argparse.Namespace) -> int:
     epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
     if epsilon == 0.0:
         raise ParameterError("--epsilon", "with 0 reports contain no information", "give a larger one")
-    survey_draft = draft(options.data, options.column or [], options.codebook, options.private)
+    survey_draft = draft(
+        options.data, options.column or [], options.codebook, options.private, form_of(options)
+    )
     text = survey_draft.text(
         options.title or f"Survey of {os.path.basename(options.data)}", epsilon, users, options.output
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mechdesign.catalog import load_model
@@ -11,7 +11,7 @@ from mechdesign.catalog.model import Model
 from mechdesign.collect.base import CollectingMechanism, Mechanism, load_mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.collect.reader import rule_for
-from mechdesign.core.errors import MethodError, ModelFileError, ParameterError
+from mechdesign.core.errors import DataError, MethodError, ModelFileError, ParameterError, suggestion
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
@@ -208,8 +208,14 @@ class Survey:
         return export(self.mechanism, "html", settings)
 
     def randomize(self, answers: Any, rng: Any = None) -> Any:
-        """Return reports of answers; see the ``randomize`` of its mechanism."""
-        return self._collecting().randomize(answers, rng=rng)
+        """Return reports of answers: columns by the names of the questions, or a list for one question."""
+        mechanism = self._collecting()
+        if isinstance(answers, Mapping) and len(mechanism.data_columns) == 1:
+            (column,) = mechanism.data_columns
+            if list(answers) != [column]:
+                raise DataError("answers", f"expected the column '{column}'", suggestion(column, answers))
+            answers = answers[column]
+        return mechanism.randomize(answers, rng=rng)
 
     def estimate(self, reports: Any, population: bool = False) -> Any:
         """Return the results from reports.

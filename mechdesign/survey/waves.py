@@ -29,7 +29,7 @@ from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import ParameterError, option
 from mechdesign.core.guarantee import Guarantee, exact_text
 from mechdesign.core.text import counted, decimals_of, encode, table
-from mechdesign.core.validation import probability_text
+from mechdesign.core.validation import probability_text, written_number
 from mechdesign.core.values import changed
 from mechdesign.data.about import EarlierWave
 from mechdesign.data.frames import Columns, Tidy
@@ -46,7 +46,9 @@ INDEPENDENT = "independent people, or the same people whose answers do not move 
 
 
 def promised_guarantee(mechanism: Mechanism) -> Guarantee | None:
-    """Return the promise about all that one participant reports; None where there is no such number.
+    """Return the promise about all that one participant reports, as it was written: 0.1 is a tenth.
+
+    None for a mechanism without such a number.
 
     Examples
     --------
@@ -58,7 +60,8 @@ def promised_guarantee(mechanism: Mechanism) -> Guarantee | None:
     if not isinstance(audit, PrivacyFinding) or audit.proof is None or audit.proof.promise.distance:
         return None
     promise: Guarantee = audit.proof.promise
-    return promise
+    written = changed(promise, epsilon=written_number(promise.epsilon))
+    return written if audit.proof.holds and audit.proof.as_written.within(written) else promise
 
 
 def wave_of(mechanism: Mechanism) -> EarlierWave:
@@ -352,7 +355,7 @@ def short_epsilon(value: Fraction) -> str:
     if len(exact) <= SHORT and "/" not in exact:
         return exact
     with localcontext(Context(prec=6, rounding=ROUND_CEILING)):
-        return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+        return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
 
 
 def wave_estimates(

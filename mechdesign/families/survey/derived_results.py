@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate, Quantiles
 from mechdesign.collect.frequency_limits import quantile_ends
-from mechdesign.collect.intervals import Limits, tail_of
+from mechdesign.collect.intervals import SingleLimits, tail_of
 from mechdesign.collect.scores import few_users
 from mechdesign.core.text import counted
 from mechdesign.families.survey.group_scores import (
@@ -179,18 +177,3 @@ def _errors(limits: PossibleLimits) -> Array:
     low, high = limits.limits.groups.ends
     errors: Array = np.where(limits.limits.is_large, limits.limits.standard_error(), (high - low) / 2.0)
     return errors
-
-
-@dataclass(frozen=True, eq=False)
-class SingleLimits(Limits):
-    """The limits of a single mean, as numbers."""
-
-    limits: Limits
-
-    def distances(self, tail: float) -> tuple[Any, Any]:
-        down, up = self.limits.distances(tail)
-        return down[0], up[0]
-
-    def reach(self, difference: Any, tail: float) -> NDArray[np.bool_]:
-        reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference), tail)[0]
-        return reached

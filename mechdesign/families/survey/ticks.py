@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import Source, located
+from mechdesign.collect.collecting import located
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.tables import Block, Coded
+from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.about import About, QuestionText
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions, absent_in, with_gaps

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import ListedEstimate, Quantiles, project_to_simplex
+from mechdesign.collect.estimate import ListedEstimate, MeanEstimate, Quantiles, project_to_simplex
 from mechdesign.collect.frequency_limits import MixtureLimits, WorstLimits, cumulants, quantile_ends
-from mechdesign.collect.intervals import normal_quantile, rare_step, tail_of
+from mechdesign.collect.intervals import SingleLimits, normal_quantile, rare_step, tail_of
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import frozen
@@ -299,6 +299,23 @@ class QueryEstimate(ListedEstimate):
         return bool(((rows == 0.0) | (rows == 1.0)).all())
 
     @cached_property
+    def mean(self) -> MeanEstimate | None:
+        """The mean of a rating, whose labels are numbers; None for other types."""
+        scores = self.mechanism.label_scores
+        if scores is None:
+            return None
+        rows = scores[None, :]
+        (value,), (error,) = self.answers(rows)
+        limits = QueryScores(rows, self.mechanism.value.query_moments).limits(
+            np.array([value]), self.shares, self.users, self.population
+        )
+        ends = float(scores.min()), float(scores.max())
+        single, notes = SingleLimits(limits), self.notes
+        return MeanEstimate(
+            float(value), float(error), self.users, self.population, single, notes, possible=ends
+        )
+
+    @cached_property
     def quantiles(self) -> Quantiles | None:
         """The quartiles with their intervals; None where the types have no order."""
         if not self.mechanism.is_ordered:
@@ -309,12 +326,13 @@ class QueryEstimate(ListedEstimate):
         return Quantiles(QUARTERS, estimate, low, high)
 
     def __str__(self) -> str:
-        text = super().__str__()
-        return text if self.quantiles is None else f"{text}\n{self.quantiles}"
+        parts = [super().__str__(), *(str(part) for part in (self.mean, self.quantiles) if part is not None)]
+        return "\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
         result = super().as_json()
-        return result if self.quantiles is None else {**result, "quantiles": self.quantiles.as_json()}
+        more = {"mean": self.mean, "quantiles": self.quantiles}
+        return result | {key: value.as_json() for key, value in more.items() if value is not None}
 
     def _about(self) -> Mapping[str, Any]:
         return {**super()._about(), "shares": self.shares}

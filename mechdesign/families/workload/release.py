@@ -239,6 +239,17 @@ class WorkloadRelease(Collector[QueryEstimate]):
         return np.linspace(self.domain.low, self.domain.high, self.labels.size + 1)
 
     @property
+    def label_scores(self) -> Array | None:
+        """The labels as numbers, of which a mean is estimated; None where they are no rating."""
+        if not self.is_ordered or self.labels.names is None:
+            return None
+        try:
+            scores = np.array([float(label) for label in self.labels.names])
+        except ValueError:
+            return None
+        return scores if np.isfinite(scores).all() and np.ptp(scores) > 0.0 else None
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the types have an order, and so quantiles."""
         named = self.workload.named is not None and self.workload.definition["name"] in ORDERED

@@ -249,10 +249,10 @@ def _figures(mechanism: Mechanism) -> list[Figure]:
     return result
 
 
-def figure_values(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """Return pictures for a page, with what screen readers say."""
+def figure_values(figures: Sequence[Figure], narrow: bool = False) -> list[dict[str, Any]]:
+    """Return pictures for a page, with what screen readers say; narrow ones are legible on phones."""
     return [
-        {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+        {"picture": markup(svg(figure, narrow)), "title": figure.title, "caption": figure.caption}
         for figure in figures
     ]
 

@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.families.survey.group_scores import Groups, SetScores
 from tests.support.statistics import binomial_limits
 
@@ -27,7 +27,7 @@ ERROR = 1e-4
 """A correct interval fails the test of its coverage with at most this probability, for each number."""
 
 
-def survey(epsilon: float) -> Survey:
+def survey(epsilon: float) -> SurveyMechanism:
     problem = md.SurveyDesign(epsilon=epsilon, questions=QUESTIONS, tables=[["job", "stay"]])
     return md.solve(problem).mechanism()
 
