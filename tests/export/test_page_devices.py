@@ -218,7 +218,7 @@ TITLES = [
 
 
 @in_browser
-@pytest.mark.parametrize(("number", "title"), enumerate(TITLES), ids=range(len(TITLES)))
+@pytest.mark.parametrize(("number", "title"), list(enumerate(TITLES)), ids=range(len(TITLES)))
 def test_a_title_and_a_wave_with_any_character_are_shown_as_they_are(device, site, number, title):
     survey = MOOD.described(title, title, id="odd")
     survey = next_wave(survey, title, FIRST.with_about(changed(FIRST.about, wave=title[:-1])))
