@@ -314,7 +314,7 @@ MEANINGS = {
     "kind": "how it is asked",
     "range": "the lowest and the highest number",
     "bins": "edges of the classes of a number, which is then asked as a histogram",
-    "open_ends": "whether the first and the last class are open: below 30, 60 or more",
+    "open_ends": "which outer classes of a number are open, as in: 60 or more",
     "spread": "the planned standard deviation of a number, in its units",
     "skip": "whether no answer is an answer",
     "frequencies": "planned shares of the answers; they decide what is planned, not what is estimated",
@@ -357,10 +357,10 @@ def survey_schema() -> dict[str, Any]:
         "frequencies": numbers,
         "skip": {"type": "boolean"},
         "cumulative": {"type": "boolean"},
-        "open_ends": {"type": "boolean"},
+        "open_ends": {"enum": ["low", "high", "both"]},
         "scores": numbers,
-        **dict.fromkeys(("spread", "error", "importance"), {"type": "number"}),
     }
+    kinds |= dict.fromkeys(("spread", "error", "importance"), {"type": "number"})
     words = _record({key: kinds[key] for key in TRANSLATED})
     translation = _record({**{key: text for key in TEXTS}, "questions": _each(words)})
     kinds["translations"] = _each(translation)
