@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
+
 import pytest
 
 import mechdesign as md
+from mechdesign.catalog.survey_file import survey_schema
 from mechdesign.core.errors import MechDesignError
 from mechdesign.data.about import LONGEST
 
@@ -188,3 +192,31 @@ def test_a_file_that_is_no_survey_is_one_line(load, parts, what):
         load(*parts)
     assert what in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_schema_knows_what_is_read(load, tmp_path):
+    """What it has a key for is read, and what is refused as unknown is refused by it as well."""
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(survey_schema())
+    validator.check_schema(survey_schema())
+    for text in (
+        HEAD + CHOICE,
+        HEAD + NUMBER + TICKS,
+        HEAD + 'wave = "1"\n' + ORDERED + "ends = ['a', 'b']\n",
+    ):
+        load(text)
+        assert validator.is_valid(tomllib.loads(text)), text
+    example = files("mechdesign.report") / "examples" / "staff.toml"
+    assert validator.is_valid(tomllib.loads(example.read_text(encoding="utf-8")))
+    for line in (
+        'titel = "x"',
+        "introduction = 3",
+        "users = 0",
+        "wave = 2026",
+        "translations.de.titel = 'x'",
+    ):
+        assert not validator.is_valid(tomllib.loads(f"{HEAD}{line}\n{CHOICE}")), line
+    for line in ('question = "x"\n', "lables = 3\n", 'kind = "severall"\n', "ends = ['a']\n"):
+        assert not validator.is_valid(tomllib.loads(HEAD + CHOICE + line)), line
+    known = survey_schema()["properties"]["questions"]["items"]["properties"]
+    assert all("description" in entry for entry in known.values())

@@ -209,3 +209,12 @@ def test_an_example_is_a_complete_survey(capsys):
     assert "is missing; name a file of answers, or write --example staff" in refused(
         capsys, "init", "-o", "y.toml"
     )
+
+
+def test_two_surveys_in_one_folder_are_told_apart(capsys, waves):
+    Path("mixed").mkdir()
+    for name in ("ra.csv", "rb.csv"):
+        Path("mixed", name).write_bytes(Path(name).read_bytes())
+    said = refused(capsys, "estimate", "staff.json", "mixed")
+    assert "another mechanism or survey" in said
+    assert "wave 2026" in said

@@ -205,3 +205,28 @@ def test_an_export_for_shared_devices_is_checked_as_one(tmp_path):
     path.write_text(export(SECOND, "html", ExportSettings("Mood", shared=True)), encoding="utf-8")
     assert compare_export(SECOND, path).holds
     assert not compare_export(FIRST, path).holds
+
+
+TITLES = [
+    "quotes \" and ' and &amp;",
+    "</script><script>document.title = 'taken'</script>",
+    "😀 emoji",
+    "مرحبا بالعالم",
+    "@@SCRIPT@@ {count} ${location}",
+    "x" * 1000,
+]
+
+
+@in_browser
+@pytest.mark.parametrize(("number", "title"), list(enumerate(TITLES)), ids=range(len(TITLES)))
+def test_a_title_and_a_wave_with_any_character_are_shown_as_they_are(device, site, number, title):
+    survey = MOOD.described(title, title, id="odd")
+    survey = next_wave(survey, title, FIRST.with_about(changed(FIRST.about, wave=title[:-1])))
+    page = export(survey, "html", ExportSettings(title, title, "/reports"))
+    (site.folder / f"odd{number}.html").write_text(page, encoding="utf-8")
+    assert opened(device, f"{site.address}/odd{number}.html") == "form"
+    assert device.find_element("css selector", "h1").text == title
+    assert device.title == title
+    assert device.find_element("css selector", "legend").text == title
+    assert title[:-1] in text(device, "earlier")
+    assert not [entry for entry in device.get_log("browser") if entry["level"] == "SEVERE"]
