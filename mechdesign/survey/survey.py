@@ -23,6 +23,9 @@ from mechdesign.export import ExportSettings, export
 from mechdesign.export.messages import with_messages
 from mechdesign.survey.waves import WaveEstimates, next_wave, total_of_waves, wave_estimates
 
+KINDS = (Mechanism, Model)
+"""What a survey is made of."""
+
 NEW_NAME = (
     "the mechanism of several questions is called SurveyMechanism now, in mechdesign.families.survey; "
     "a Survey is what people take part in: use Survey.load(path)"
@@ -62,8 +65,9 @@ class Survey:
     def __init__(
         self, mechanism: Mechanism | None = None, model: Model | None = None, *former: Any, **names: Any
     ) -> None:
-        statement = isinstance(mechanism, (type(None), Mechanism)) and isinstance(model, (type(None), Model))
-        if former or names or not statement:
+        parts: tuple[Any, ...] = mechanism, model
+        is_survey = all(isinstance(part, (type(None), kind)) for part, kind in zip(parts, KINDS, strict=True))
+        if former or names or not is_survey:
             raise ParameterError("Survey", NEW_NAME)
         if mechanism is None and model is None:
             raise ParameterError("Survey", "has neither a mechanism nor a model", "use Survey.load(path)")
