@@ -223,8 +223,8 @@ def _require_sentence(key: str, value: Any, english: str) -> None:
         raise ParameterError(
             key, "has a line break, or is too long", f"give one line, at most {LONGEST} letters"
         )
-    asked, present = set(BRACED.findall(english)), set(BRACED.findall(value))
-    for word in sorted(asked - present):
+    words, present = set(BRACED.findall(english)), set(BRACED.findall(value))
+    for word in sorted(words - present):
         raise ParameterError(key, f"lacks {{{word}}}", f"put it where '{english}' has it")
-    for word in sorted(present - asked):
+    for word in sorted(present - words):
         raise ParameterError(key, f"has {{{word}}}, which nothing fills", "omit it")

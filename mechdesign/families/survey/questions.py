@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.codec import Codes, Domain, Labels, as_floats
+from mechdesign.collect.codec import Codes, Domain, Labels
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.tables import Coded, mask_of
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, number, one_of, require_keys
-from mechdesign.data.intake import MISSING_CATEGORY, NUMBERS_FOR_MISSING
+from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.numbers import text_of
+from mechdesign.families.survey.bins import OPEN_ENDS, bins_of, moved_to_ends
 
 NO_ANSWER = "no answer"
 """The category of users who skip a question that may be skipped."""
@@ -129,69 +130,6 @@ def require_cumulative(where: str, cumulative: Any, ordered: bool, planned: bool
         remedy = "omit frequencies, or cumulative"
         raise ParameterError(f"{where}: cumulative", "is planned at even answers only", remedy)
 
-
-@dataclass(frozen=True)
-class Bin:
-    """The name of a bin by its parts, for every language.
-
-    Attributes
-    ----------
-    kind : {"single", "between", "half_open", "below", "above"}
-        One whole number; from low to high, both included; from low to below high; below high; low or more.
-    low, high : str
-    """
-
-    kind: str
-    low: str
-    high: str
-
-    def __str__(self) -> str:
-        if self.kind == "half_open":
-            return f"{self.low} to below {self.high}"
-        alone = {"single": self.low, "below": f"below {self.high}", "above": f"{self.low} or more"}
-        return alone.get(self.kind, f"{self.low} to {self.high}")
-
-
-def bins_of(edges: Sequence[float], open_ends: str = "") -> tuple[Bin, ...]:
-    """Return the bins between increasing edges, named so that no two share a number.
-
-    A number at an edge is in the bin above it, and the last edge in the last bin. Between edges that are
-    whole numbers the numbers are taken for whole ones, as ages are: 29.5 is 29.
-
-    Parameters
-    ----------
-    edges : sequence of float
-    open_ends : {"", "low", "high", "both"}
-        Which end bins also hold what is beyond the range.
-
-    Examples
-    --------
-    >>> [str(each) for each in bins_of([18, 30, 31, 70])]
-    ['18 to 29', '30', '31 to 70']
-    >>> [str(each) for each in bins_of([0, 1.5, 3])], [str(each) for each in bins_of([18, 30, 70], "both")]
-    (['0 to below 1.5', '1.5 to 3'], ['below 30', '30 or more'])
-    """
-    whole = all(float(edge).is_integer() for edge in edges)
-    texts = tuple(str(int(edge)) for edge in edges) if whole else edge_texts(edges)
-    result = []
-    for place, (low, high) in enumerate(pairwise(texts)):
-        first, last = place == 0, place == len(texts) - 2
-        if first and open_ends in ("low", "both"):
-            result.append(Bin("below", low, high))
-        elif last and open_ends in ("high", "both"):
-            result.append(Bin("above", low, high))
-        elif last:
-            result.append(Bin("between", low, high))
-        elif whole and int(high) - 1 == int(low):
-            result.append(Bin("single", low, low))
-        elif whole:
-            result.append(Bin("between", low, str(int(high) - 1)))
-        else:
-            result.append(Bin("half_open", low, high))
-    return tuple(result)
-
-
-OPEN_ENDS = ("", "low", "high", "both")
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
@@ -475,18 +413,9 @@ class Question(_Asked):
     def _checked(self, column: Any, absent: NDArray[np.bool_], clip: bool) -> Array:
         """Return the numbers of those who answered; RowError for one that is not possible, with its row."""
         try:
-            return self.domain.check(self._closed(column[~absent]), clip)
+            return self.domain.check(moved_to_ends(column[~absent], self.domain, self.open_ends), clip)
         except RowError as error:
             raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
-
-    def _closed(self, column: Any) -> Any:
-        """Return numbers of which those beyond an open end are at that end; codes such as 999 stay."""
-        if not self.open_ends:
-            return column
-        values = as_floats(column, 1, "values")
-        low = self.domain.low if self.open_ends in ("low", "both") else -np.inf
-        high = self.domain.high if self.open_ends in ("high", "both") else np.inf
-        return np.where(np.isin(values, list(NUMBERS_FOR_MISSING)), values, np.clip(values, low, high))
 
     def _coded(self, column: Any, what: str) -> Codes:
         if isinstance(column, Coded):

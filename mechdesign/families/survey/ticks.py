@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import Source, located
+from mechdesign.collect.collecting import located
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.tables import Block, Coded
+from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.about import About, QuestionText
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions, absent_in, with_gaps
@@ -46,12 +46,12 @@ def ticks_in(cell: str, items: tuple[str, ...]) -> tuple[str, ...]:
         ...
     ValueError: can be read in two ways
     """
-    found = list(_readings(cell.strip(), items))
-    if len(found) > 1:
+    readings = list(_readings(cell.strip(), items))
+    if len(readings) > 1:
         raise ValueError("can be read in two ways")
-    if not found:
+    if not readings:
         raise ValueError("lists something that cannot be ticked")
-    return found[0]
+    return readings[0]
 
 
 def _readings(text: str, items: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -163,7 +163,7 @@ def ticked(source: Source, about: About, questions: Questions) -> Source:
     DataError
         Where a file has the ticks of a question in one column, and in columns of their own as well.
     """
-    found = []
+    ticks = []
     for text in about.questions:
         if not text.parts or text.name not in source.columns:
             continue
@@ -171,5 +171,5 @@ def ticked(source: Source, about: About, questions: Questions) -> Source:
         if both:
             what = f"has the column '{text.name}', and '{both[0]}' as well"
             raise DataError(source.name, what, "omit one of them")
-        found.append(Ticks(text, questions))
-    return TickedSource(source, found) if found else source
+        ticks.append(Ticks(text, questions))
+    return TickedSource(source, ticks) if ticks else source
