@@ -36,10 +36,7 @@ class WorkbookTable(FileTable):
     """A sheet of an Excel workbook: the one that is stated, or the only one with cells."""
 
     def _columns(self) -> tuple[str, ...]:
-        with suppress(OSError), self.path.open("rb") as binary:
-            head = binary.read(HEAD)
-            if not head.startswith(b"PK"):
-                require_text(self.name, head)
+        self._require_workbook()
         with self._opened() as books:
             values, _ = books
             self._sheet = self._chosen(values)
@@ -52,6 +49,13 @@ class WorkbookTable(FileTable):
         if not names:
             raise DataError(self.name, f"sheet '{self._sheet}' has no names in its first row", "write them")
         return tuple(names)
+
+    def _require_workbook(self) -> None:
+        """Name what a file is that does not begin like a workbook."""
+        with suppress(OSError), self.path.open("rb") as binary:
+            head = binary.read(HEAD)
+            if not head.startswith(b"PK"):
+                require_text(self.name, head)
 
     def _chosen(self, book: Any) -> str:
         """Return the name of the sheet that is read."""
@@ -106,20 +110,6 @@ class WorkbookTable(FileTable):
             if waiting:
                 yield self._piece(columns, waiting)
 
-    def rows(self) -> list[list[str]]:
-        """Return all rows, that of the names among them."""
-        width, result = len(self.columns), []
-        with self._opened() as (values, formulas):
-            pairs = zip(
-                values[self._sheet].iter_rows(max_col=width, values_only=True),
-                formulas[self._sheet].iter_rows(max_col=width, values_only=True),
-                strict=True,
-            )
-            for number, (row, written) in enumerate(pairs, start=1):
-                cells = [self._cell(row, written, place, number) for place in range(width)]
-                result.append(cells if any(cells) else [])
-        return result
-
     def _cell(self, row: Sequence[Any], written: Sequence[Any], place: int, number: int) -> str:
         """Return the text of a cell."""
         value = row[place] if place < len(row) else None
@@ -167,10 +157,36 @@ class WorkbookTable(FileTable):
                 book.close()
 
 
+class Sheet(WorkbookTable):
+    """A sheet whose first rows are of any kind: merged cells and cells without a name are no errors."""
+
+    def _columns(self) -> tuple[str, ...]:
+        self._require_workbook()
+        with self._opened() as (values, _):
+            self._sheet = self._chosen(values)
+        return ()
+
+    def rows(self) -> list[list[str]]:
+        """Return all rows as texts; a blank one is empty."""
+        result = []
+        with self._opened() as (values, formulas):
+            pairs = zip(
+                values[self._sheet].iter_rows(values_only=True),
+                formulas[self._sheet].iter_rows(values_only=True),
+                strict=True,
+            )
+            for number, (row, written) in enumerate(pairs, start=1):
+                cells = [self._cell(row, written, place, number) for place in range(len(row))]
+                result.append(cells if any(cells) else [])
+        return result
+
+    def _where(self, place: int, number: int) -> str:
+        return f"{self.name}: row {number}, column {place + 1}"
+
+
 def sheet_rows(path: str | os.PathLike[str], name: str, form: FileForm) -> list[list[str]]:
-    """Return all rows of a sheet as texts, its first row among them; empty cells at the ends are left out."""
-    table = WorkbookTable(path, MissingRule("category"), name, form)
-    return table.rows()
+    """Return all rows of a sheet as texts, its first row among them."""
+    return Sheet(path, MissingRule("category"), name, form).rows()
 
 
 ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#SPILL!", "#CALC!")
