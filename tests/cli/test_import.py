@@ -106,7 +106,7 @@ def test_qualtrics_says_what_it_did(folder, capsys):
     output, survey, rows = imported(capsys, str(exports.qualtrics(Path("d.csv"))))
     for line in (
         "s.toml: 4 questions from an export of Qualtrics",
-        "rows: 125 in the file; left out: 2 previews, tests or spam; 1 not finished; 2 further rows",
+        "rows: 125 in the file; left out: 2 rows of previews, tests or spam; 1 row not finished; 2 rows of",
         "one row per person, by 'RecipientEmail'",
         'kept     Q1 "Where do you work?": 3 answers',
         'kept     Q4 "Which tools?": 3 ticks, from Q4_1 to Q4_3, may be skipped',
@@ -153,7 +153,7 @@ def test_columns_codes_and_single_answers_are_stated(folder, capsys):
 def test_redcap_joins_the_rows_of_a_record(folder, capsys):
     exports.redcap(Path("d.csv"), Path("f.csv"))
     output, survey, rows = imported(capsys, "d.csv", "--dictionary", "f.csv")
-    assert "left out: 240 further rows of the same people, joined to their first" in output
+    assert "left out: 240 rows joined to the first of their person" in output
     assert [row["pulse"] for row in rows] == [str(60 + number % 40) for number in range(PEOPLE)]
     (hours,) = [question for question in survey["questions"] if question["name"] == "hours"]
     assert hours == {"name": "hours", "text": "How many hours a week?", "range": [0.0, 80.0]}
@@ -273,3 +273,15 @@ def test_what_identifies_people():
 )
 def test_answers_joined_in_a_cell(cells, separator):
     assert joined_by(cells * 3) == separator
+
+
+def test_a_workbook_of_surveymonkey_with_merged_questions(folder, capsys):
+    path = exports.surveymonkey(Path("d.csv"))
+    with path.open(newline="") as stream:
+        rows = list(csv.reader(stream))
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append([cell or None for cell in row])
+    book.active.merge_cells("N1:Q1")
+    book.save("d.xlsx")
+    assert imported(capsys, "d.csv")[2] == imported(capsys, "d.xlsx")[2]

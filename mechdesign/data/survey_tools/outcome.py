@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Return what was done with rows and columns."""
-        gone = "; ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        gone = _reasons(self.reasons)
         lines = [f"rows: {self.rows} in the file" + (f"; left out: {gone}" if gone else "")]
         if self.person:
             lines.append(f"one row per person, by '{printable(self.person)}'")
@@ -154,6 +154,10 @@ class Outcome:
     def looked(self) -> list[str]:
         """The questions whose answers or range were read from people's answers."""
         return [draft.table["name"] for draft in self.drafts if draft.looked]
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    return "; ".join(f"{counted(count, 'row')} {reason}" for reason, count in reasons.items())
 
 
 def _described(draft: Draft) -> str:
@@ -200,7 +204,7 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
         raise nothing
     rows, reasons = selected_rows(export, choices.rows, person)
     if not rows:
-        gone = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
+        gone = _reasons(reasons)
         raise DataError(path, f"no row is left ({gone})", "see --partial and --person")
     stated = "" if form.decimal == RECOGNIZED else form.decimal
     decimals = Decimals(path, stated, frozenset(), points=True)

@@ -233,6 +233,7 @@ def _read(draft: Draft, item: Item, cells: list[str], is_single: bool, decimals:
         if whole and max(numbers) - min(numbers) < FEW_NUMBERS and len(set(numbers)) > 1:
             labels = [str(number) for number in range(int(min(numbers)), int(max(numbers)) + 1)]
             answers = [str(int(number_of_text(cell) or 0)) if cell else "" for cell in cells]
+            draft.remarks.append("numbers, taken for a scale: of codes write the answers, and omit kind")
             return _rare(_choice(draft, answers, labels, "ordered"), answers)
         if len(set(numbers)) > 1:
             return _number(draft, item, cells)
