@@ -363,7 +363,7 @@ def survey_schema() -> dict[str, Any]:
         "open_ends": {"enum": ["low", "high", "both"]},
         "scores": numbers,
     }
-    kinds |= dict.fromkeys(("spread", "error", "importance"), {"type": "number"})
+    kinds |= {key: {"type": "number"} for key in ("spread", "error", "importance")}
     words = _record({key: kinds[key] for key in TRANSLATED})
     translation = _record({**{key: text for key in TEXTS}, "questions": _each(words)})
     kinds["translations"] = _each(translation)

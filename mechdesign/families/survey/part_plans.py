@@ -395,7 +395,7 @@ def outlook_of(
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
     expected = []
-    means = [survey.questions[request.subject].is_mean for request in survey.requests]
+    means = [survey.questions[request.subject].is_number for request in survey.requests]
     for name, one, goal, is_mean in zip(names, alone, goals or [None] * len(names), means, strict=True):
         count = None if goal is None else users_for(one, goal)
         expected.append(Expected(name, one / math.sqrt(users), goal, count, not is_mean))

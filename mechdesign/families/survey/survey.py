@@ -384,7 +384,7 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
                 f"with {crowd} the reports tell {amount} about '{name}'; ask more users, or raise epsilon"
             )
             return Forecast("survey", count, False, reason=reason)
-        is_mean = self.questions[self.requests[worst].subject].is_mean
+        is_mean = self.questions[self.requests[worst].subject].is_number
         whose = f"'{name}'{' over the width of its range' * is_mean}, the least exact result,"
         return Forecast("survey", count, True, largest, None, f"for '{name}'", of=whose)
 
