@@ -118,8 +118,8 @@ class TextFile:
         except DAMAGED as error:
             if self.compression:
                 raise DataError(self.name, f"is damaged ({self.compression})", "copy it again") from None
-            assert isinstance(error, OSError)  # the others come from decompression
-            raise DataError(self.name, unread(error), "check the path") from None
+            what = unread(error) if isinstance(error, OSError) else "is damaged"
+            raise DataError(self.name, what, "check the path") from None
         except csv.Error as error:
             raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
 

@@ -139,7 +139,7 @@ class WorkbookTable(FileTable):
 
     @contextmanager
     def _opened(self, has_formulas: bool = False) -> Iterator[list[Any]]:
-        """Give the workbook with the values of its formulas, and again with the formulas where it has some."""
+        """Give the workbook with the values of its formulas, and again with its formulas."""
         load = _openpyxl(self.name).load_workbook
         books: list[Any] = []
         try:

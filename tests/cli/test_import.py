@@ -195,6 +195,8 @@ def test_the_last_row_of_a_person_may_count(folder, capsys):
             "Timestamp,Müller\n1/1/2026 10:00:00,x\n".encode("windows-1252"),
             "add --encoding windows-1252",
         ),
+        ("short.csv", b"Timestamp,a\n1/1/2026 10:00:00\n", "short.csv: row 2: 1 field, the header has 2"),
+        ("long.csv", b"Timestamp,a\n1/1/2026 10:00:00,x,y\n", "long.csv: row 2: 3 fields, the header has 2"),
         ("times.csv", b"Timestamp,at\n1/1/2026 10:00:00,1/1/2026\n", "no column of this export"),
     ],
 )
@@ -244,6 +246,9 @@ def test_what_identifies_people():
         ("Telephone 1", ["x"]),
         ("IPAddress", ["x"]),
         ("date_of_birth", ["x"]),
+        ("What is your name?", ["x"]),
+        ("Wie heißen Sie?", ["x"]),
+        ("Zip code", ["x"]),
         ("q", ["a@b.ch", "c@d.org", ""]),
         ("q", ["10.1.2.3", "2001:db8:0:0::1"]),
         ("q", ["+41 44 123 45 67", "(415) 555-1212"]),
@@ -257,6 +262,7 @@ def test_what_identifies_people():
         ("income", ["12345678", "23456789"]),
         ("version", ["1.2", "3.4"]),
         ("brand name", ["x"]),
+        ("How satisfied are you with your phone?", ["x"]),
     ):
         assert identifying_reason(Item(name, cells)) == "", (name, cells)
 
@@ -266,7 +272,9 @@ def test_what_identifies_people():
     [
         (["a, b", "b, c", "a, c", "a", "a, b, c"], ", "),
         (["a;b", "b;c", "a;c", "a", "a;b;c"], ";"),
+        (["a, b", "a", "b, c"], ", "),
         (["Yes, always", "Yes, sometimes", "No, never"], ""),
+        (["Yes, always", "Yes, sometimes", "Yes"], ""),
         (["Bern", "Basel", "Chur"], ""),
         (["1,5", "2,5", "3,5"], ""),
     ],

@@ -76,7 +76,7 @@ def read_export(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Expo
         raise ParameterError("--dictionary", "is for exports of REDCap", "omit it")
     if Path(path).suffix.lower() in statistics_files.SUFFIXES:
         return statistics_files.read_export(path, path)
-    rows = [row for row in file_rows(path, path, form) if any(cell.strip() for cell in row)]
+    rows = _rows(path, form)
     if not rows:
         raise DataError(path, "is empty", "give the export of a survey tool")
     fields = redcap.read_dictionary(file_rows(dictionary, dictionary, form), dictionary) if dictionary else {}
@@ -92,6 +92,21 @@ def read_export(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Expo
     if not export.rows:
         raise DataError(path, f"is an export of {export.tool} without rows", "export the responses")
     return export
+
+
+def _rows(path: str, form: FileForm) -> list[list[str]]:
+    """Return the rows of a table that are not blank, each with the cells of the header; refuse others."""
+    rows = file_rows(path, path, form)
+    width = len(rows[0]) if rows else 0
+    result = []
+    for number, row in enumerate(rows, start=1):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) < width or any(cell.strip() for cell in row[width:]):
+            what = f"{counted(len(row), 'field')}, the header has {width}"
+            raise DataError(f"{path}: row {number}", what, "correct it, or export the responses again")
+        result.append(row)
+    return result
 
 
 @dataclass
