@@ -148,8 +148,8 @@ def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
             raise ModelFileError(f"{path}: {where}", f"no key '{key}'", remedy)
     kind = entry.get("kind")
     if kind is not None and kind not in (*KINDS, SEVERAL):
-        known = suggestion(str(kind), (*KINDS, SEVERAL))
-        raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", known)
+        hint = suggestion(str(kind), (*KINDS, SEVERAL))
+        raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", hint)
     rest = {key: value for key, value in entry.items() if key not in WORDS}
     designs = [rest]
     if kind == SEVERAL:
@@ -216,7 +216,9 @@ def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -
             words |= {"parts": parts, "labels": entry["labels"]}
         questions.append(_located(path, where, partial(QuestionText, **words)))
     texts = _of_single(questions) if _is_single(entries) else {"questions": questions}
-    return _located(path, "[survey]", partial(About, **own, **texts, translations=translations))
+    entries_of_about = {**own, **texts, "translations": tuple(translations)}
+    about: About = _located(path, "[survey]", partial(About, **entries_of_about))
+    return about
 
 
 def _is_single(entries: list[dict[str, Any]]) -> bool:
@@ -279,7 +281,8 @@ def _with_data(path: Path, data: DataSettings, document: Mapping[str, Any]) -> D
         if key in table:
             remedy = f"omit it: the {'names' if key == 'columns' else 'ranges'} of [[questions]] are used"
             raise ModelFileError(f"{path}: [data] {key}", "is stated by the questions", remedy)
-    return _located(path, "[data]", partial(data.overridden, missing=table.get("missing")))
+    settings: DataSettings = _located(path, "[data]", partial(data.overridden, missing=table.get("missing")))
+    return settings
 
 
 def _located(path: Path, where: str, build: Callable[[], Any]) -> Any:

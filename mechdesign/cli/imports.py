@@ -96,8 +96,14 @@ def _import(options: argparse.Namespace) -> int:
         raise ParameterError("--epsilon", "with 0 reports contain no information", "give a larger one")
     form = form_of(options)
     rules = RowRule(options.partial, options.person or "", options.last)
-    lists = (options.column, options.drop, options.missing_code, options.single)
-    choices = Choices(*(tuple(names or ()) for names in lists), rules, options.dictionary or "")
+    choices = Choices(
+        columns=tuple(options.column or ()),
+        left_out=tuple(options.drop or ()),
+        codes=tuple(options.missing_code or ()),
+        single=tuple(options.single or ()),
+        rows=rules,
+        dictionary=options.dictionary or "",
+    )
     outcome = import_export(read_export(options.file, choices.dictionary, form), choices, options.file, form)
     users = max(outcome.people, LEAST_USERS) if options.users is None else user_count(options.users)
     title = options.title or f"Survey of {Path(options.file).stem}"

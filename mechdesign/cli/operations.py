@@ -117,6 +117,8 @@ def _grids(result: Any) -> dict[str, Columns]:
     try:
         grids: dict[str, Columns] = result.grids()
     except ParameterError as error:
+        if error.where == "--grid":
+            raise
         remedy = "name two attributes or more with --marginal A,B"
         raise error.changed(where="--grid", remedy=remedy) from None
     return grids

@@ -48,10 +48,6 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
     The wave before is the file that is named, else the last wave with these questions in the folder of the
     output. A wave that only the model file names is the first one where there is no earlier one.
     """
-    from mechdesign.collect import load_mechanism
-    from mechdesign.core.values import changed
-    from mechdesign.survey.waves import next_wave
-
     name, output = options.wave or mechanism.about.wave, options.output
     if options.wave is not None and not options.wave.strip():
         raise ParameterError("--wave", "is empty", "give the wave a name, such as --wave 2027")
@@ -66,6 +62,10 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
         raise ParameterError(
             f"-o {output}", "is the file of the wave before, which its reports need", "name another file"
         )
+    from mechdesign.collect import load_mechanism
+    from mechdesign.core.values import changed
+    from mechdesign.survey.waves import next_wave
+
     before = load_mechanism(path)
     try:
         fresh = mechanism.with_about(changed(mechanism.about, wave=""))
@@ -173,7 +173,8 @@ def estimate_waves(options: argparse.Namespace) -> int:
     picture = None
     if options.figure is not None:
         picture = FigureOutput(options, [path for group in groups for path in group], options.output)
-    mechanisms, results = [], []
+    mechanisms: list[Mechanism] = []
+    results: list[Any] = []
     for file, *reports in groups:
         mechanism = load_mechanism(file)
         own = argparse.Namespace(**vars(options))

@@ -132,15 +132,11 @@ def compression_of(head: bytes) -> str:
 
 def opened_binary(path: Path, name: str, compression: str) -> IO[bytes]:
     """Return the bytes of a file, decompressed while they are read."""
-    if compression == "gzip":
-        return gzip.open(path, "rb")
-    if compression == "bzip2":
-        return bz2.open(path, "rb")
-    if compression == "xz":
-        return lzma.open(path, "rb")
     if compression == "zstd":
         return _opened_zstd(path, name)
-    return path.open("rb")
+    openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+    stream: IO[bytes] = openers.get(compression, open)(path, "rb")
+    return stream
 
 
 def _opened_zstd(path: Path, name: str) -> IO[bytes]:

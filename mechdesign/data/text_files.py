@@ -69,8 +69,8 @@ class TextFile:
         return cast(IO[bytes], stream)
 
     @cached_property
-    def start(self) -> str:
-        """The beginning of the text, without a line that states the delimiter."""
+    def _beginning(self) -> tuple[str, str]:
+        """The delimiter that the first line states, and the beginning of the text behind such a line."""
         with self.errors(), self.open() as binary:
             stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
             start = stream.read(HEADER)
@@ -79,18 +79,23 @@ class TextFile:
         if "\0" in start.split("\n", 1)[0]:
             remedy = "save it as text in UTF-8, or, if it is in UTF-16, add --encoding utf-16-le"
             raise DataError(self.name, "holds NUL bytes, which no text has", remedy)
-        self._separator = separator_line(start)
-        return start.split("\n", 1)[-1] if self._separator else start
+        stated = separator_line(start)
+        return stated, start.split("\n", 1)[-1] if stated else start
+
+    @property
+    def start(self) -> str:
+        """The beginning of the text, without a line that states the delimiter."""
+        return self._beginning[1]
 
     @property
     def extra_lines(self) -> int:
         """The number of lines before the header: 1 where the first one states the delimiter."""
-        return int(bool(self.start is not None and self._separator))
+        return int(self._beginning[0] != "")
 
     @cached_property
     def delimiter(self) -> str:
         """What separates the cells, as stated in a command or in the file, or recognized."""
-        return self.form.delimiter or (self.start and self._separator) or delimiter_of(self.name, self.start)
+        return self.form.delimiter or self._beginning[0] or delimiter_of(self.name, self.start)
 
     def end(self, most: int) -> bytes:
         """Return the last bytes of the text."""
@@ -113,7 +118,8 @@ class TextFile:
         except DAMAGED as error:
             if self.compression:
                 raise DataError(self.name, f"is damaged ({self.compression})", "copy it again") from None
-            raise DataError(self.name, unread(error), "check the path") from None
+            what = unread(error) if isinstance(error, OSError) else "is damaged"
+            raise DataError(self.name, what, "check the path") from None
         except csv.Error as error:
             raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
 

@@ -29,6 +29,7 @@ LINES = 1 << 14
 MOST_UNPACKED = 1 << 32
 """Bytes of an unpacked workbook; a larger one is refused before it is unpacked."""
 MERGED = re.compile(rb'<mergeCell\s+ref="([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)"')
+FORMULA = re.compile(rb"<f[ >/]")
 PIECE = 1 << 20
 
 
@@ -36,15 +37,11 @@ class WorkbookTable(FileTable):
     """A sheet of an Excel workbook: the one that is stated, or the only one with cells."""
 
     def _columns(self) -> tuple[str, ...]:
-        with suppress(OSError), self.path.open("rb") as binary:
-            head = binary.read(HEAD)
-            if not head.startswith(b"PK"):
-                require_text(self.name, head)
-        with self._opened() as books:
-            values, _ = books
+        self._require_workbook()
+        with self._opened() as (values,):
             self._sheet = self._chosen(values)
             sheet = values[self._sheet]
-            self._require_no_merged_names(sheet)
+            self._scan(sheet, is_table=True)
             header = next(sheet.iter_rows(values_only=True), ())
             names = [_text(cell) or "" for cell in header]
             while names and not names[-1]:
@@ -52,6 +49,13 @@ class WorkbookTable(FileTable):
         if not names:
             raise DataError(self.name, f"sheet '{self._sheet}' has no names in its first row", "write them")
         return tuple(names)
+
+    def _require_workbook(self) -> None:
+        """Name what a file is that does not begin like a workbook."""
+        with suppress(OSError), self.path.open("rb") as binary:
+            head = binary.read(HEAD)
+            if not head.startswith(b"PK"):
+                require_text(self.name, head)
 
     def _chosen(self, book: Any) -> str:
         """Return the name of the sheet that is read."""
@@ -70,12 +74,15 @@ class WorkbookTable(FileTable):
             raise DataError(self.name, "is empty", "give a row of names and one row per user")
         return str(filled[0])
 
-    def _require_no_merged_names(self, sheet: Any) -> None:
-        """Refuse merged cells in the first row: all but the first of them would have no name."""
+    def _scan(self, sheet: Any, is_table: bool) -> None:
+        """Note whether a sheet has formulas; of a table refuse merged names: all but the first have none."""
+        self._has_formulas = False
         with zipfile.ZipFile(self.path) as archive, archive.open(_part_of(sheet)) as stream:
             end = b""
             while piece := stream.read(PIECE):
-                for match in MERGED.finditer(end + piece):
+                text = end + piece
+                self._has_formulas = self._has_formulas or FORMULA.search(text) is not None
+                for match in MERGED.finditer(text) if is_table else ():
                     first, top, last, _ = (item.decode() for item in match.groups())
                     if top == "1" and first != last:
                         where = f"{self.name}: sheet '{sheet.title}'"
@@ -83,42 +90,29 @@ class WorkbookTable(FileTable):
                         raise DataError(where, what, "unmerge them, and give each column a name")
                 end = piece[-64:]
 
+    def _rows(
+        self, first: int, width: int | None = None
+    ) -> Iterator[tuple[int, Sequence[Any], Sequence[Any]]]:
+        """Yield the number of each row, its values, and its cells as they are written, as formulas."""
+        with self._opened(self._has_formulas) as books:
+            sheets = [
+                book[self._sheet].iter_rows(min_row=first, max_col=width, values_only=True) for book in books
+            ]
+            for number, rows in enumerate(zip(*sheets, strict=True), start=first):
+                yield number, rows[0], rows[-1]
+
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         places = [self.columns.index(name) for name in columns]
-        with self._opened() as (values, formulas):
-            sheet, width = values[self._sheet], max(places, default=0) + 1
-            pairs = zip(
-                sheet.iter_rows(min_row=2, max_col=width, values_only=True),
-                formulas[self._sheet].iter_rows(min_row=2, max_col=width, values_only=True),
-                strict=True,
-            )
-            waiting: list[list[str]] = []
-            blank = 0
-            for number, (row, written) in enumerate(pairs, start=2):
-                if all(cell is None for cell in written):
-                    blank += 1  # rows behind the last one, and blank lines, are no rows of one column alone
-                    continue
-                cells = [self._cell(row, written, place, number) for place in places]
-                waiting.append(cells)
-                if len(waiting) == LINES:
-                    yield self._piece(columns, waiting)
-                    waiting = []
-            if waiting:
+        waiting: list[list[str]] = []
+        for number, row, written in self._rows(2, max(places, default=0) + 1):
+            if all(cell is None for cell in written):
+                continue  # rows behind the last one, and blank ones
+            waiting.append([self._cell(row, written, place, number) for place in places])
+            if len(waiting) == LINES:
                 yield self._piece(columns, waiting)
-
-    def rows(self) -> list[list[str]]:
-        """Return all rows, that of the names among them."""
-        width, result = len(self.columns), []
-        with self._opened() as (values, formulas):
-            pairs = zip(
-                values[self._sheet].iter_rows(max_col=width, values_only=True),
-                formulas[self._sheet].iter_rows(max_col=width, values_only=True),
-                strict=True,
-            )
-            for number, (row, written) in enumerate(pairs, start=1):
-                cells = [self._cell(row, written, place, number) for place in range(width)]
-                result.append(cells if any(cells) else [])
-        return result
+                waiting = []
+        if waiting:
+            yield self._piece(columns, waiting)
 
     def _cell(self, row: Sequence[Any], written: Sequence[Any], place: int, number: int) -> str:
         """Return the text of a cell."""
@@ -144,8 +138,8 @@ class WorkbookTable(FileTable):
         return values, missing, 0.0
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[Any, Any]]:
-        """Give the workbook twice: with the values of its formulas, and with the formulas."""
+    def _opened(self, has_formulas: bool = False) -> Iterator[list[Any]]:
+        """Give the workbook with the values of its formulas, and again with its formulas."""
         load = _openpyxl(self.name).load_workbook
         books: list[Any] = []
         try:
@@ -153,8 +147,9 @@ class WorkbookTable(FileTable):
                 size = sum(item.file_size for item in archive.infolist())
             if size > MOST_UNPACKED:
                 raise DataError(self.name, f"has {size >> 20} MiB unpacked", "save the sheet as CSV")
-            books += [load(self.path, read_only=True, data_only=flag) for flag in (True, False)]
-            yield books[0], books[1]
+            for flag in (True, False)[: 1 + has_formulas]:
+                books.append(load(self.path, read_only=True, data_only=flag))
+            yield books
         except OSError as error:
             raise DataError(self.name, unread(error), "check the path") from None
         except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
@@ -167,10 +162,31 @@ class WorkbookTable(FileTable):
                 book.close()
 
 
+class Sheet(WorkbookTable):
+    """A sheet whose first rows are of any kind: merged cells and cells without a name are no errors."""
+
+    def _columns(self) -> tuple[str, ...]:
+        self._require_workbook()
+        with self._opened() as (values,):
+            self._sheet = self._chosen(values)
+            self._scan(values[self._sheet], is_table=False)
+        return ()
+
+    def rows(self) -> list[list[str]]:
+        """Return all rows as texts; a blank one is empty."""
+        result = []
+        for number, row, written in self._rows(1):
+            cells = [self._cell(row, written, place, number) for place in range(len(row))]
+            result.append(cells if any(cells) else [])
+        return result
+
+    def _where(self, place: int, number: int) -> str:
+        return f"{self.name}: row {number}, column {place + 1}"
+
+
 def sheet_rows(path: str | os.PathLike[str], name: str, form: FileForm) -> list[list[str]]:
-    """Return all rows of a sheet as texts, its first row among them; empty cells at the ends are left out."""
-    table = WorkbookTable(path, MissingRule("category"), name, form)
-    return table.rows()
+    """Return all rows of a sheet as texts, its first row among them."""
+    return Sheet(path, MissingRule("category"), name, form).rows()
 
 
 ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#SPILL!", "#CALC!")

@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, unread
@@ -147,6 +146,8 @@ def template_of(language: str = DEFAULT) -> str:
     >>> template_of().splitlines()[0][:20]
     '# The sentences of t'
     """
+    from importlib.resources import files  # takes time to import
+
     return (files("mechdesign.export") / "languages" / f"{language}.toml").read_text(encoding="utf-8")
 
 

@@ -57,7 +57,7 @@ def promised_guarantee(mechanism: Mechanism) -> Guarantee | None:
     epsilon = 0.1, one report
     """
     audit = getattr(mechanism, "audit", lambda: None)()
-    if not isinstance(audit, PrivacyFinding) or audit.proof is None or audit.proof.promise.distance:
+    if not isinstance(audit, PrivacyFinding) or audit.proof.promise.distance:
         return None
     promise: Guarantee = audit.proof.promise
     written = changed(promise, epsilon=written_number(promise.epsilon))

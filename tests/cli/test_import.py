@@ -106,7 +106,7 @@ def test_qualtrics_says_what_it_did(folder, capsys):
     output, survey, rows = imported(capsys, str(exports.qualtrics(Path("d.csv"))))
     for line in (
         "s.toml: 4 questions from an export of Qualtrics",
-        "rows: 125 in the file; left out: 2 previews, tests or spam; 1 not finished; 2 further rows",
+        "rows: 125 in the file; left out: 2 rows of previews, tests or spam; 1 row not finished; 2 rows of",
         "one row per person, by 'RecipientEmail'",
         'kept     Q1 "Where do you work?": 3 answers',
         'kept     Q4 "Which tools?": 3 ticks, from Q4_1 to Q4_3, may be skipped',
@@ -153,7 +153,7 @@ def test_columns_codes_and_single_answers_are_stated(folder, capsys):
 def test_redcap_joins_the_rows_of_a_record(folder, capsys):
     exports.redcap(Path("d.csv"), Path("f.csv"))
     output, survey, rows = imported(capsys, "d.csv", "--dictionary", "f.csv")
-    assert "left out: 240 further rows of the same people, joined to their first" in output
+    assert "left out: 240 rows joined to the first of their person" in output
     assert [row["pulse"] for row in rows] == [str(60 + number % 40) for number in range(PEOPLE)]
     (hours,) = [question for question in survey["questions"] if question["name"] == "hours"]
     assert hours == {"name": "hours", "text": "How many hours a week?", "range": [0.0, 80.0]}
@@ -195,6 +195,8 @@ def test_the_last_row_of_a_person_may_count(folder, capsys):
             "Timestamp,Müller\n1/1/2026 10:00:00,x\n".encode("windows-1252"),
             "add --encoding windows-1252",
         ),
+        ("short.csv", b"Timestamp,a\n1/1/2026 10:00:00\n", "short.csv: row 2: 1 field, the header has 2"),
+        ("long.csv", b"Timestamp,a\n1/1/2026 10:00:00,x,y\n", "long.csv: row 2: 3 fields, the header has 2"),
         ("times.csv", b"Timestamp,at\n1/1/2026 10:00:00,1/1/2026\n", "no column of this export"),
     ],
 )
@@ -244,6 +246,9 @@ def test_what_identifies_people():
         ("Telephone 1", ["x"]),
         ("IPAddress", ["x"]),
         ("date_of_birth", ["x"]),
+        ("What is your name?", ["x"]),
+        ("Wie heißen Sie?", ["x"]),
+        ("Zip code", ["x"]),
         ("q", ["a@b.ch", "c@d.org", ""]),
         ("q", ["10.1.2.3", "2001:db8:0:0::1"]),
         ("q", ["+41 44 123 45 67", "(415) 555-1212"]),
@@ -257,6 +262,7 @@ def test_what_identifies_people():
         ("income", ["12345678", "23456789"]),
         ("version", ["1.2", "3.4"]),
         ("brand name", ["x"]),
+        ("How satisfied are you with your phone?", ["x"]),
     ):
         assert identifying_reason(Item(name, cells)) == "", (name, cells)
 
@@ -266,10 +272,24 @@ def test_what_identifies_people():
     [
         (["a, b", "b, c", "a, c", "a", "a, b, c"], ", "),
         (["a;b", "b;c", "a;c", "a", "a;b;c"], ";"),
+        (["a, b", "a", "b, c"], ", "),
         (["Yes, always", "Yes, sometimes", "No, never"], ""),
+        (["Yes, always", "Yes, sometimes", "Yes"], ""),
         (["Bern", "Basel", "Chur"], ""),
         (["1,5", "2,5", "3,5"], ""),
     ],
 )
 def test_answers_joined_in_a_cell(cells, separator):
     assert joined_by(cells * 3) == separator
+
+
+def test_a_workbook_of_surveymonkey_with_merged_questions(folder, capsys):
+    path = exports.surveymonkey(Path("d.csv"))
+    with path.open(newline="") as stream:
+        rows = list(csv.reader(stream))
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append([cell or None for cell in row])
+    book.active.merge_cells("N1:Q1")
+    book.save("d.xlsx")
+    assert imported(capsys, "d.csv")[2] == imported(capsys, "d.xlsx")[2]

@@ -144,10 +144,19 @@ PERSONS = frozenset(
 
 ENDS = re.compile(
     r"(?:.*[\W_])?(?:e-?mail|e-?mail[\W_]?address|(?:tele)?phone|(?:tele)?phone[\W_]?number|first[\W_]?name|last[\W_]?name"
-    r"|ip[\W_]?address|date[\W_]of[\W_]birth)[\W_0-9]*",
+    r"|ip[\W_]?address|date[\W_]of[\W_]birth|zip([\W_]?code)?|post(al)?[\W_]?code|plz)[\W_0-9]*",
     re.IGNORECASE | re.DOTALL,
 )
 """How names of further such columns end, as ``work_email`` or ``telephone_1``."""
+
+ASKS = re.compile(
+    r".*\b(?:your|ihre?n?|deine?n?|votre|tu|su)\s+(?:(?:full|first|last|real|given|family)\s+)?"
+    r"(?:names?|surname|vor- und nachname|nom|nombre|e-?mail(?:[- ]?address|adresse)?"
+    r"|(?:tele)?phone number|telefonnummer|home address)\W*"
+    r"|.*wie hei(?:ß|ss)en sie\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Questions for names and addresses."""
 
 MOST_WORDS = 4
 """Words of a text that may be the name of a column and no question."""
@@ -183,7 +192,7 @@ def identifying_reason(item: Item) -> str:
     for name in (item.name, item.text):
         plain = plain_name(name)
         is_name = len(re.findall(r"[^\W_]+", name)) <= MOST_WORDS and not item.option
-        if plain in NAMES or (is_name and ENDS.fullmatch(name)):
+        if plain in NAMES or (is_name and ENDS.fullmatch(name)) or ASKS.fullmatch(name):
             return IDENTIFYING
     cells = [cell for cell in item.cells if cell]
     if _most(cells, EMAIL) or _most(cells, ADDRESS) or _most(cells, LINK):

@@ -81,6 +81,8 @@ CODED = re.compile(r"([A-Za-z][A-Za-z0-9_]*)((?:\[[^\]]*\])*)(?:\.\s+(.*))?", re
 """A heading by a code, such as ``Q1[SQ001]``, perhaps with the question behind it."""
 WORDED = re.compile(r"(.*\S)\s*\[([^\]]*)\]", re.DOTALL)
 """A heading by a question, such as ``Which tools? [Mail]``."""
+OF_PROGRAMS = re.compile(r"([A-Za-z]\w*)_(SQ[0-9]+|other)")
+"""The same in exports for R and SPSS."""
 YES_OR_NO = frozenset(["y", "n", "yes", "no", "ja", "nein", "oui", "non", "sí", "si", "sì", "1", "0", "2"])
 OTHERS = ("other", "comment", "othercomment", "sonstiges", "kommentar")
 NOT_SHOWN = ("N/A", "-oth-")
@@ -102,9 +104,10 @@ def _head(cell: str) -> str:
 def read_export(rows: Sequence[Sequence[str]]) -> Export:
     """Return the columns and rows of an export."""
     body = [row for row in rows[1:] if any(cell.strip() for cell in row)]
-    items = []
+    items: list[Item] = []
     for heading, cells in zip(rows[0], columns_of(body, len(rows[0])), strict=True):
         items.append(_item(heading.strip("\ufeff "), cells, [item.name for item in items]))
+    _drop_times(items)
     _group(items)
     export = Export(TOOL, items, len(body))
     submitted = next((item for item in items if plain_name(_head(item.name)) in SUBMITTED), None)
@@ -119,6 +122,7 @@ def _item(heading: str, cells: list[str], taken: list[str]) -> Item:
     plain = plain_name(_head(heading))
     if plain in OWN or TIMING.fullmatch(heading) or plain.startswith("attribute"):
         return Item(unique_name(_head(heading), taken), cells, dropped=OWN.get(plain, TECHNICAL))
+    heading = OF_PROGRAMS.sub(r"\1[\2]", heading)
     coded, worded = CODED.fullmatch(heading), WORDED.fullmatch(heading)
     if coded and (coded[2] or coded[3] or " " not in heading):
         text = plain_text(coded[3] or "")
@@ -138,6 +142,14 @@ def _item(heading: str, cells: list[str], taken: list[str]) -> Item:
     if plain_name(last) in OTHERS:
         item.dropped = FREE_TEXT
     return item
+
+
+def _drop_times(items: Sequence[Item]) -> None:
+    """Drop the columns of seconds that questions took: ``ageTime`` next to ``age``."""
+    names = {item.name for item in items}
+    for item in items:
+        if item.name.endswith("Time") and item.name.removesuffix("Time") in names:
+            item.dropped = item.dropped or TECHNICAL
 
 
 def _group(items: Sequence[Item]) -> None:

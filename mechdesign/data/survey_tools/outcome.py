@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def read_export(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Expo
         raise ParameterError("--dictionary", "is for exports of REDCap", "omit it")
     if Path(path).suffix.lower() in statistics_files.SUFFIXES:
         return statistics_files.read_export(path, path)
-    rows = [row for row in file_rows(path, path, form) if any(cell.strip() for cell in row)]
+    rows = _rows(path, form)
     if not rows:
         raise DataError(path, "is empty", "give the export of a survey tool")
     fields = redcap.read_dictionary(file_rows(dictionary, dictionary, form), dictionary) if dictionary else {}
@@ -92,6 +92,21 @@ def read_export(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Expo
     if not export.rows:
         raise DataError(path, f"is an export of {export.tool} without rows", "export the responses")
     return export
+
+
+def _rows(path: str, form: FileForm) -> list[list[str]]:
+    """Return the rows of a table that are not blank, each with the cells of the header; refuse others."""
+    rows = file_rows(path, path, form)
+    width = len(rows[0]) if rows else 0
+    result = []
+    for number, row in enumerate(rows, start=1):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) < width or any(cell.strip() for cell in row[width:]):
+            what = f"{counted(len(row), 'field')}, the header has {width}"
+            raise DataError(f"{path}: row {number}", what, "correct it, or export the responses again")
+        result.append(row)
+    return result
 
 
 @dataclass
@@ -131,7 +146,7 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Return what was done with rows and columns."""
-        gone = "; ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        gone = _reasons(self.reasons)
         lines = [f"rows: {self.rows} in the file" + (f"; left out: {gone}" if gone else "")]
         if self.person:
             lines.append(f"one row per person, by '{printable(self.person)}'")
@@ -154,6 +169,10 @@ class Outcome:
     def looked(self) -> list[str]:
         """The questions whose answers or range were read from people's answers."""
         return [draft.table["name"] for draft in self.drafts if draft.looked]
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    return "; ".join(f"{counted(count, 'row')} {reason}" for reason, count in reasons.items())
 
 
 def _described(draft: Draft) -> str:
@@ -200,7 +219,7 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
         raise nothing
     rows, reasons = selected_rows(export, choices.rows, person)
     if not rows:
-        gone = "; ".join(f"{count} {reason}" for reason, count in reasons.items())
+        gone = _reasons(reasons)
         raise DataError(path, f"no row is left ({gone})", "see --partial and --person")
     stated = "" if form.decimal == RECOGNIZED else form.decimal
     decimals = Decimals(path, stated, frozenset(), points=True)

@@ -107,8 +107,8 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
         items.append(item)
     _group(items)
     export = Export(TOOL, items, len(body))
-    export.leave_out("previews, tests or spam", export.item("Status"), _is_preview)
-    export.leave_out("previews, tests or spam", export.item("DistributionChannel"), _is_preview_channel)
+    export.leave_out("of previews, tests or spam", export.item("Status"), _is_preview)
+    export.leave_out("of previews, tests or spam", export.item("DistributionChannel"), _is_preview_channel)
     finished = export.item("Finished")
     export.leave_out("not finished", finished, lambda cell: cell.casefold() in UNFINISHED)
     if finished is None:

@@ -25,8 +25,8 @@ RARE = 10
 LONG = 60
 """Letters of an answer beyond which a column of such answers is free text."""
 
-SKIP_WORD = "no answer"
-"""The category of a question that may be skipped; an answer in these words counts for it."""
+SKIP_WORDS = ("no answer", "missing")
+"""The categories of answers that are not there; an answer in these words counts for them."""
 
 NO_ANSWERS = ("-99", "-98", "-97", "-96", "-95", "-88", "-77", "-66", "-999", "-998", "-997", "-9999")
 """Negative codes for no answer among numbers that are not negative."""
@@ -110,7 +110,7 @@ def _without_codes(draft: Draft, item: Item, cells: list[str], codes: Sequence[s
     own = set(NO_ANSWERS) if known and below and below <= set(NO_ANSWERS) and max(known) >= 0 else set()
 
     def is_code(cell: str) -> bool:
-        if cell in codes or item.missing.has(cell) or cell == SKIP_WORD:
+        if cell in codes or item.missing.has(cell) or cell in SKIP_WORDS:
             return True
         number = number_of_text(cell) if own else None
         return number is not None and f"{number:g}" in own
@@ -148,7 +148,7 @@ def _labelled(draft: Draft, item: Item, cells: list[str]) -> Draft:
     if any(code != label for code, label in labels.items()) and any(cell in labels for cell in cells):
         draft.done.append("codes became their labels")
     kind = "ordered" if item.kind == "ordered" or scale_of(list(labels.values())) else ""
-    return _choice(draft, answers, [label for label in labels.values() if label != SKIP_WORD], kind)
+    return _choice(draft, answers, [label for label in labels.values() if label not in SKIP_WORDS], kind)
 
 
 def _choice(draft: Draft, cells: list[str], labels: list[str], kind: str) -> Draft:
@@ -233,6 +233,7 @@ def _read(draft: Draft, item: Item, cells: list[str], is_single: bool, decimals:
         if whole and max(numbers) - min(numbers) < FEW_NUMBERS and len(set(numbers)) > 1:
             labels = [str(number) for number in range(int(min(numbers)), int(max(numbers)) + 1)]
             answers = [str(int(number_of_text(cell) or 0)) if cell else "" for cell in cells]
+            draft.remarks.append("numbers, taken for a scale: of codes write the answers, and omit kind")
             return _rare(_choice(draft, answers, labels, "ordered"), answers)
         if len(set(numbers)) > 1:
             return _number(draft, item, cells)
@@ -246,6 +247,8 @@ def _read(draft: Draft, item: Item, cells: list[str], is_single: bool, decimals:
     if is_free or sum(map(len, distinct)) > LONG * len(distinct) or any("\n" in cell for cell in distinct):
         raise NotAQuestion(FREE_TEXT)
     scale = scale_of(distinct)
+    if not is_single and any(separator in cell for cell in distinct for separator in (", ", ";")):
+        draft.remarks.append("answers with commas or semicolons are one answer each")
     labels = list(scale or sorted(distinct, key=lambda text: (text.casefold(), text)))
     if not scale and len(labels) > 2:
         draft.remarks.append('kind = "ordered" if the answers have an order, and then in that order')
@@ -286,7 +289,7 @@ def joined_by(cells: Sequence[str]) -> str:
         if (
             is_set
             and 2 <= len(counts) <= MOST_LABELS
-            and len(counts) < len(distinct)
+            and len(counts) <= len(distinct)
             and often > 0.6 * len(counts)
         ):
             return separator

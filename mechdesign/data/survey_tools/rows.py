@@ -8,8 +8,9 @@ from mechdesign.data.identifiers import identifier_or
 from mechdesign.data.survey_tools.export import Export, Item
 
 UNFINISHED = "not finished"
-REPEATED = "further rows of the same people"
-JOINED = "further rows of the same people, joined to their first"
+REPEATED = "of people with an earlier one"
+LATEST = "of people with a later one"
+JOINED = "joined to the first of their person"
 BLANK = "without any answer"
 
 
@@ -59,7 +60,7 @@ def _of_people(
     further = len(rows) - len(owners)
     if not further:
         return rows
-    reasons[JOINED if export.joins else REPEATED] = further
+    reasons[JOINED if export.joins else LATEST if last else REPEATED] = further
     if export.joins:
         for own in owners.values():
             _join(export, own)

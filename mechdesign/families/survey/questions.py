@@ -328,8 +328,8 @@ class Question(_Asked):
 
         Examples
         --------
-        >>> Question("stars", labels=("1", "2", "3")).category_scores, Question("room", labels=("7", "9"))
-        ((1.0, 2.0, 3.0), Question('room', 2 categories))
+        >>> [Question("stars", labels=labels).category_scores for labels in (("1", "2", "3"), ("7", "9"))]
+        [(1.0, 2.0, 3.0), ()]
         >>> Question("mood", "ordered", ("bad", "good"), scores=(-1, 1)).category_scores
         (-1.0, 1.0)
         """

@@ -25,7 +25,7 @@ from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, percent_with_margin, table
 from mechdesign.core.validation import require_keys
 from mechdesign.core.values import USERS, changed
-from mechdesign.data.frames import TIDY, Columns, Tidy
+from mechdesign.data.frames import ERRORS, TIDY, Columns, Tidy, cross_layout, grids_text
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
 from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
@@ -394,6 +394,23 @@ class SurveyResult:
             return cross_figures(self.name, self.axes, self.estimate)
         return [changed(figure, title=self.name) for figure in self.estimate.figures()]
 
+    def grids(self) -> dict[str, Columns]:
+        """Return the grids of a cross table: the last question across, the others down."""
+        names, labels = [name for name, _ in self.axes], [texts for _, texts in self.axes]
+        result = {
+            self.name: cross_layout(names, labels, self.estimate.value),
+            f"{self.name}{ERRORS}": cross_layout(names, labels, self.estimate.standard_error),
+        }
+        for group in self.groups:
+            shares, _ = group.grid()
+            others = " x ".join(name for name in names if name != group.of)
+            title = f"{group.of} by {others}"
+            columns = (group.groups, group.categories)
+            result[title] = cross_layout([others, group.of], columns, shares)
+            errors = group.estimate.standard_error
+            result[f"{title}{ERRORS}"] = cross_layout([others, group.of], columns, errors)
+        return result
+
     def __str__(self) -> str:
         head = f"{self.name}\n{self.estimate}"
         more = [] if self.answered is None else [f"{OF_ANSWERED}, {self.answered}"]
@@ -484,6 +501,27 @@ class SurveyResults(Tidy):
         rows = self.rows(level)
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(TIDY)
         return {name: list(column) for name, column in zip(TIDY, columns, strict=True)}
+
+    def grids(self) -> dict[str, Columns]:
+        """Return the cross tables as on paper: shares with their errors, then percentages of each row.
+
+        Raises
+        ------
+        ParameterError
+            For a survey without a cross table.
+        """
+        crossed = [result for result in self.results if result.axes]
+        if not crossed:
+            remedy = 'state one in the survey, such as tables = [["age", "sex"]], and build again'
+            raise ParameterError("--grid", "the survey has no cross table", remedy)
+        grids: dict[str, Columns] = {}
+        for result in crossed:
+            grids |= result.grids()
+        return grids
+
+    def grid_text(self) -> str:
+        """Return the grids of all cross tables as text."""
+        return grids_text(self.grids())
 
     @property
     def ledger(self) -> str:

@@ -199,6 +199,7 @@ def names_in_units(workload: Workload, edges: Array | None, labels: Sequence[str
 
     Examples
     --------
+    >>> from mechdesign.families.workload.queries import Workload
     >>> names_in_units(Workload({"name": "prefix", "size": 3}), np.array([0.0, 10.0, 20.0, 30.0]), None)
     ('below 10', 'below 20')
     >>> names_in_units(Workload({"name": "likert", "size": 3}), None, ["bad", "fair", "good"])
