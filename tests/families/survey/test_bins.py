@@ -51,9 +51,10 @@ def test_every_number_is_in_the_one_bin_that_names_it(ends: list[int], tenth: in
 def test_open_ends_take_what_is_beyond_and_codes_for_missing_are_still_refused() -> None:
     age = Question("age", "number", low=18, high=70, bins=[18, 30, 60, 70], open_ends="both")
     assert age.categories == ("below 30", "30 to 59", "60 or more")
-    assert age.encode(np.array([3, 29, 30, 59.5, 60, 104])).tolist() == [0, 0, 1, 1, 2, 2]
-    with pytest.raises(DataError, match=r"row 2: 999 is outside \[18, 70\]"):
-        age.encode(np.array([20, 999]))
+    assert age.encode(np.array([3, 29, 30, 59.5, 60, 77, 99, 104])).tolist() == [0, 0, 1, 1, 2, 2, 2, 2]
+    for code in (999, -9):
+        with pytest.raises(DataError, match=rf"row 2: {code} is outside \[18, 70\]"):
+            age.encode(np.array([20, code]))
     high = Question("age", "number", low=18, high=70, bins=[18, 30, 70], open_ends="high")
     with pytest.raises(DataError, match=r"17 is outside"):
         high.encode(np.array([17]))
