@@ -258,8 +258,8 @@ def _grid_figure(axes: Any, grid: Grid) -> Figure:
         Heat(values=np.round(100.0 * np.clip(grid.values[large], 0.0, 1.0)), label="percent of the row")
     ]
     names = [grid.rows[place] for place in large.tolist()]
-    (down, _), (across, _) = axes[0], axes[-1]
-    label = down if len(axes) == 2 else ""
+    *others, (across, _) = axes
+    label = " x ".join(name for name, _ in others)
     panel = Panel(across, label, cells, x_names=axis_names(grid.columns), y_names=axis_names(names))
     caption = f"{grid.caption[0].upper()}{grid.caption[1:]}. Numbers below 0 by chance are drawn as 0."
     return Figure(grid.caption, [panel], caption)
