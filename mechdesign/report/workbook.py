@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.estimate import OF_ANSWERED, Quantiles
 from mechdesign.core.errors import DataError, MissingPackageError, printable
 from mechdesign.core.extensions import installed_version
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import decimals_of
-from mechdesign.data.frames import Columns
+from mechdesign.data.frames import OF_ANSWERED, Columns, Quantiles
 from mechdesign.report.sections import UNKNOWN, Grid, ResultTable, Section, sections_of, unit_of
 from mechdesign.show.panels import SHARE, cut_ends
 from mechdesign.work.files import whole_file
@@ -259,10 +258,10 @@ def _write_about(sheet: Sheet, result: Any, mechanism: Mechanism, sections: Sequ
     sheet.write(row, 2, "result in words", bold=True, bottom=1)
     for section in sections:
         row += 1
-        said = section.sentence if section.was_asked else "no respondent was asked"
+        words = section.sentence if section.was_asked else "no respondent was asked"
         sheet.write(row, 0, printable(section.heading), valign="top", text_wrap=True)
         sheet.write(row, 1, section.reports, valign="top", num_format="#,##0")
-        sheet.write(row, 2, printable(said), valign="top", text_wrap=True)
+        sheet.write(row, 2, printable(words), valign="top", text_wrap=True)
     row += 2
     for text in [*EXPLAINED, *_all_notes(result, sections)]:
         sheet.write(row, 0, text, fits=False)
@@ -381,8 +380,8 @@ def _write_quantiles(sheet: Sheet, row: int, quantiles: Quantiles) -> int:
     for place, (text, values) in enumerate(zip(quantiles.rows, triples, strict=True)):
         sheet.write(row + 2 + place, 0, text[0])
         for column, value in enumerate(values, 1):
-            shown = printable(value) if isinstance(value, str) else value
-            sheet.write(row + 2 + place, column, shown, align="right")
+            cell = printable(value) if isinstance(value, str) else value
+            sheet.write(row + 2 + place, column, cell, align="right")
     return row + 3 + len(quantiles.rows)
 
 
