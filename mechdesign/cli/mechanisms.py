@@ -18,6 +18,7 @@ from mechdesign.cli.parser import (
     dask_option,
     data_options,
     figure_option,
+    form_of,
     method_options,
     model_of,
     model_options,
@@ -29,13 +30,14 @@ from mechdesign.cli.parser import (
     shuffled_options,
 )
 from mechdesign.cli.waves import estimate_waves, is_of_waves, linked, wave_identity, wave_options
-from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.errors import DataError, MethodError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
+    from mechdesign.data.forms import FileForm
     from mechdesign.export import ExportCheck
     from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
 
@@ -107,6 +109,14 @@ def _randomize_options(randomize: argparse.ArgumentParser) -> None:
     operation_options(randomize, options, ("DATA", DATA_SET), several=True, output=output, picture="")
     randomize.add_argument(
         "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
+    )
+    randomize.add_argument(
+        "--person",
+        metavar="COLUMN",
+        help="column that identifies people: each is to have one row (default: by name)",
+    )
+    randomize.add_argument(
+        "--repeated", action="store_true", help="rows of one person are meant: each row becomes a report"
     )
     dask_option(randomize)
     randomize.set_defaults(operation="randomize")
@@ -331,15 +341,43 @@ def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.report.randomizing import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
-    options.inputs = data_set(options.inputs)
+    options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
     files = [path for path in options.inputs if path != STANDARD_INPUT]
     for path in [] if options.codes else files:
-        require_codes(mechanism, path, options.column)
+        require_codes(mechanism, path, options.column, form)
+    _require_one_row_each(options, mechanism, files, form)
     code = execute(options, mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
         note = repeated_note(files, mechanism.audit().epsilon)
         print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
     return code
+
+
+def _require_one_row_each(
+    options: argparse.Namespace, mechanism: Mechanism, files: list[str], form: FileForm
+) -> None:
+    """Refuse data in which people have several rows, unless that is meant: then it is noted."""
+    from mechdesign.collect import CollectingMechanism
+    from mechdesign.report.repeats import repeats_in
+
+    if options.person and len(files) < len(options.inputs):
+        raise ParameterError("--person", "is not for the standard input", "save it to a file")
+    if not isinstance(mechanism, CollectingMechanism):
+        return
+    asked = options.column or mechanism.data_columns
+    try:
+        repeats = repeats_in(files, asked, options.person, form)
+    except DataError:
+        if options.person:
+            raise
+        return  # what is wrong with the file is said where it is randomized
+    if repeats is None:
+        return
+    what, remedy = repeats.text(mechanism.audit().epsilon)
+    where = f"{repeats.file}: column '{repeats.column}'"
+    if not options.repeated:
+        raise DataError(where, what, remedy)
+    print(f"mechdesign: note: {where}: {what}", file=sys.stderr)
 
 
 def _estimate(options: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ from mechdesign.cli.parser import (
     Parser,
     add_option,
     dask_option,
+    form_of,
     identical_option,
     missing_options,
     operation_options,
@@ -200,7 +201,7 @@ def _count(options: argparse.Namespace) -> int:
     paths = data_set(options.inputs)
     require_different(paths, options.identical)
     require_output(options.output, [options.mechanism, *paths], options.force)
-    with opened_data() as data:
+    with opened_data(form_of(options, mechanism)) as data:
         work = Work(mechanism, operation, settings, missing, data, options)
         counts = work.reports_counted(paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
@@ -329,7 +330,7 @@ class Work:
             from mechdesign.report.randomizing import count_on, order_of
             from mechdesign.work.cluster import connected
 
-            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
             with connected(address) as client:
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
@@ -410,7 +411,7 @@ class Work:
         from mechdesign.report.randomizing import order_of, randomize_on
         from mechdesign.work.cluster import connected
 
-        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
         with connected(address) as client:
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
@@ -486,7 +487,7 @@ def execute(
     if output is not None and not (operation.name == RANDOMIZE and is_folder(output)):
         require_suffix(output, DATA if operation.gives else RESULTS)
     picture = _figure_output(options, own_files)
-    with opened_data() as data:
+    with opened_data(form_of(options, loaded)) as data:
         work = Work(loaded, operation, settings, missing, data, options)
         try:
             if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):

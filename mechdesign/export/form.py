@@ -18,7 +18,8 @@ from mechdesign.data.about import About, QuestionText
 from mechdesign.export.clients import ExportSettings
 from mechdesign.export.silence import silence_percent, silences
 from mechdesign.export.texts import LANGUAGES, Texts, texts_of
-from mechdesign.families.survey.questions import Bin, Question, bins_of
+from mechdesign.families.survey.bins import Bin, bins_of
+from mechdesign.families.survey.questions import Question
 
 
 @dataclass(frozen=True)
@@ -124,14 +125,14 @@ def blocks_of(mechanism: Mechanism, texts: PageTexts) -> list[Block]:
     --------
     >>> from mechdesign.data.about import QuestionText
     >>> from mechdesign.families.survey import Question, SurveyMechanism
-    >>> asked = [Question("a", labels=("no", "yes")), Question("b", "number", low=0, high=9)]
+    >>> listed = [Question("a", labels=("no", "yes")), Question("b", "number", low=0, high=9)]
     >>> about = About(questions=[QuestionText("b", "How many?")])
-    >>> survey = SurveyMechanism.of(asked, 1.0).with_about(about)
+    >>> survey = SurveyMechanism.of(listed, 1.0).with_about(about)
     >>> [(block.places, block.text) for block in blocks_of(survey, page_texts(survey, ExportSettings()))]
     [((1,), 'How many?'), ((0,), 'a')]
     """
     recipe, about = mechanism.recipe(), texts.about
-    names = [asked.name or "" for asked in recipe.inputs]
+    names = [entry.name or "" for entry in recipe.inputs]
     questions = getattr(mechanism, "questions", None)
     silent = [silence_percent(each) for each in silences(recipe)]
     groups = [tuple(names.index(name) for name in one.columns if name in names) for one in about.questions]
@@ -166,14 +167,14 @@ def _question(recipe: Recipe, about: About, text: QuestionText, name: str) -> st
 
 
 def silence_of_all(mechanism: Mechanism, words: Texts) -> str:
-    """Return the sentence about the probability that nothing is sent where it is that of every question.
+    r"""Return the sentence about the probability that nothing is sent where it is that of every question.
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> survey = SurveyMechanism.of([Question(name, labels=("no", "yes")) for name in "abc"], 1.0)
     >>> silence_of_all(survey, texts_of("de"))
-    'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\\xa0% wird zu ihr überhaupt nichts gesendet.'
+    'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\xa0% wird zu ihr überhaupt nichts gesendet.'
     """
     silent = {silence_percent(each) for each in silences(mechanism.recipe())}
     return _silence(silent.pop(), "nothing_each", words) if len(silent) == 1 else ""
@@ -184,14 +185,14 @@ def _silence(percent: str, key: str, words: Texts) -> str:
 
 
 def _labels(
-    asked: Any, question: Question | None, text: QuestionText, words: Texts
+    entry: Any, question: Question | None, text: QuestionText, words: Texts
 ) -> tuple[str, ...] | None:
     """Return what the answers to a question are called; None for the names that the client has."""
     if text.parts:
         return text.labels
-    if isinstance(asked, AskedNumber):
+    if isinstance(entry, AskedNumber):
         return None
-    own = tuple(asked.labels or map(str, range(asked.size)))
+    own = tuple(entry.labels or map(str, range(entry.size)))
     skipped = question is not None and question.skip
     names: Sequence[str] = own[:-1] if skipped else own
     if question is not None and question.bins:

@@ -14,6 +14,7 @@ from typing import Any
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError
+from mechdesign.data.about import EarlierWave
 from mechdesign.data.json_lines import parse_distinct
 from mechdesign.export.clients import (
     ExportSettings,
@@ -29,10 +30,10 @@ from mechdesign.export.form import PageTexts, blocks_of, page_texts, silence_of_
 from mechdesign.export.messages import MessageReader
 from mechdesign.export.texts import Texts
 
-SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "page.js")
+SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "device.js", "page.js")
 """The parts of the page's own script, in their order."""
 
-SPOKEN = ("language", "form", "number", "report", "earlier", "fault")
+SPOKEN = ("language", "form", "number", "report", "earlier", "device", "fault")
 """The sections of sentences that the script says."""
 
 EXPERTS = ("guarantee_unknown", "identity_none")
@@ -64,6 +65,8 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         "lang": texts.language or None,
         "blocks": [block.as_json() for block in blocks_of(mechanism, texts)],
         "texts": tables,
+        "shared": settings.shared,
+        "earlier": [_wave(wave) for wave in mechanism.about.earlier],
     }
     program = filled("".join(map(template, SCRIPTS)), {"PAGE": plain_json(content)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
@@ -91,7 +94,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
             "STYLE": style,
             "SCRIPT": script,
             "TEXTS_LANGUAGE": _of_language(texts),
-            "INTRODUCTION": _introduction(mechanism, texts),
+            "INTRODUCTION": _introduction(mechanism, settings, texts),
             "THANKS": _paragraphs("thanks", texts.about.thanks, _of_language(texts)),
             "CONTACT": _contact(texts),
             **_fixed_words(words),
@@ -104,6 +107,8 @@ FIXED = {
     "MAKE": "page.make",
     "HEADING": "report.heading",
     "ONLY": "report.only",
+    "UNSENT": "device.unsent",
+    "NEXT": "device.next",
     "SUMMARY": "experts.summary",
     "MECHANISM": "experts.mechanism",
     "GUARANTEE": "experts.guarantee",
@@ -121,13 +126,24 @@ def _fixed_words(words: Texts) -> dict[str, str]:
     return {**result, "AUDIT": html.escape(words.tables["experts"]["audit"]).replace("{command}", command)}
 
 
-def _introduction(mechanism: Mechanism, texts: PageTexts) -> str:
+def _wave(wave: EarlierWave) -> dict[str, Any]:
+    """Return what the page knows of an earlier wave: its name, where its reports are kept, and epsilon."""
+    place = f"mechdesign report {wave.fingerprint} survey={wave.id} "
+    numbers: dict[str, float | None] = {"epsilon": None, "delta": 0.0}
+    if wave.guarantee is not None:
+        numbers = {"epsilon": float(wave.guarantee.epsilon), "delta": float(wave.guarantee.delta)}
+    return {"wave": wave.wave, "place": place, **numbers}
+
+
+def _introduction(mechanism: Mechanism, settings: ExportSettings, texts: PageTexts) -> str:
     """Return what stands before the questions."""
     lead = "" if mechanism.recipe().single else texts.about.question
+    shared = texts.words.say("device.shared") if settings.shared else ""
     silence = silence_of_all(mechanism, texts.words)
     return (
         _paragraphs("introduction", texts.about.introduction, _of_language(texts))
         + _paragraphs("lead", lead, _of_language(texts))
+        + _paragraphs("shared", shared)
         + _paragraphs("silence", silence)
     )
 

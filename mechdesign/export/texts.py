@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, unread
@@ -46,7 +45,7 @@ Tables = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Texts:
-    """The sentences of a language, and how it writes numbers.
+    r"""The sentences of a language, and how it writes numbers.
 
     Attributes
     ----------
@@ -57,7 +56,7 @@ class Texts:
     --------
     >>> german = texts_of("de")
     >>> german.say("limit.weak"), german.percent("73.2"), german.number("1234567.5")
-    ('Dieser Schutz ist schwach.', '73,2\\xa0%', '1.234.567,5')
+    ('Dieser Schutz ist schwach.', '73,2\xa0%', '1.234.567,5')
     >>> texts_of("en").listed(["a", "b", "c"])
     'a, b and c'
     """
@@ -134,6 +133,8 @@ def template_of(language: str = DEFAULT) -> str:
     >>> template_of().splitlines()[0][:20]
     '# The sentences of t'
     """
+    from importlib.resources import files  # takes time to import
+
     return (files("mechdesign.export") / "languages" / f"{language}.toml").read_text(encoding="utf-8")
 
 
@@ -223,8 +224,8 @@ def _require_sentence(key: str, value: Any, english: str) -> None:
         raise ParameterError(
             key, "has a line break, or is too long", f"give one line, at most {LONGEST} letters"
         )
-    asked, present = set(BRACED.findall(english)), set(BRACED.findall(value))
-    for word in sorted(asked - present):
+    words, present = set(BRACED.findall(english)), set(BRACED.findall(value))
+    for word in sorted(words - present):
         raise ParameterError(key, f"lacks {{{word}}}", f"put it where '{english}' has it")
-    for word in sorted(present - asked):
+    for word in sorted(present - words):
         raise ParameterError(key, f"has {{{word}}}, which nothing fills", "omit it")

@@ -31,6 +31,7 @@ from mechdesign.core.errors import DataError, MechDesignError, option, unread
 from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
+from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.work.files import read_text, whole_file
@@ -334,7 +335,9 @@ LEAST_ROWS = 20
 """In fewer rows the code 0 may be missing by chance."""
 
 
-def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None = None) -> None:
+def require_codes(
+    mechanism: Mechanism, path: str, columns: Sequence[str] | None = None, form: FileForm = PLAIN
+) -> None:
     """Raise DataError when a column that has to hold codes does not look as if it did.
 
     Parameters
@@ -345,12 +348,14 @@ def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None
         People's data.
     columns : sequence of str, optional
         As the user names them; else those that the mechanism was built for, or all of the file.
+    form : FileForm
+        What is stated about the form of the file.
     """
     coded = mechanism.bare_codes()
     if not any(size for _, size in coded):
         return
     try:
-        table = open_table(path, MissingRule("drop"))
+        table = open_table(path, MissingRule("drop"), form=form)
         places = list(columns or mechanism.data_columns or table.columns)
         names = [name if name is not None else places[place] for place, (name, _) in enumerate(coded)]
         sizes = {name: size for name, (_, size) in zip(names, coded, strict=True) if size}

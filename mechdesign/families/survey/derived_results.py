@@ -52,6 +52,16 @@ def answered_shares(
     return _shares(scores, parts, sample, question.categories[:count])
 
 
+ANSWERED = "answered"
+
+
+def response_shares(question: Question, parts: Sequence[CellScores]) -> FrequencyEstimate:
+    """Return the shares of the population that answers a question, and that does not."""
+    skips = np.arange(question.size) == question.size - 1
+    groups = listed_groups(question.size, [~skips, skips], np.ones(question.size, dtype=bool))
+    return _shares(groups, parts, None, (ANSWERED, question.categories[-1]))
+
+
 def rating_mean(question: Question, parts: Sequence[CellScores], sample: int | None) -> MeanEstimate | None:
     """Return the mean of a rating among those who answered; None where the categories have no scores."""
     scores = question.category_scores

@@ -151,11 +151,20 @@ def unit(questions: Questions, request: Request) -> float:
     if request.number is not None:
         return questions[request.number].domain.half ** 2 * questions[request.group].size
     first = questions[request.places[0]]
-    if first.is_mean:
-        return first.domain.half**2
+    if first.is_number and len(request.places) == 1:
+        return first.domain.half**2 * (ROUNDED if first.skip else 1.0)
     if is_cumulative(questions, request):
         return 1.0 / (first.size - 1)
     return 1.0 / math.prod(request.shape(questions))
+
+
+ROUNDED = 9.0 / 4.0
+"""From the variance of the three shares of a number that may be skipped, summed, to that of its mean.
+
+With shares u, v of the ends and r = u / (u + v) the variance of r is that of (1 - r) u - r v over (u + v)^2.
+At even shares it is (9/4)(1/4)(var u + var v - 2 cov), and the bracket is the summed variance of all three:
+the mean, in squared halves of the range, has 4 (9/4)(1/4) = 9/4 of it.
+"""
 
 
 def part_of(questions: Questions, document: Any) -> SurveyPart:
@@ -386,7 +395,7 @@ def outlook_of(
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
     expected = []
-    means = [survey.questions[request.subject].is_mean for request in survey.requests]
+    means = [survey.questions[request.subject].is_number for request in survey.requests]
     for name, one, goal, is_mean in zip(names, alone, goals or [None] * len(names), means, strict=True):
         count = None if goal is None else users_for(one, goal)
         expected.append(Expected(name, one / math.sqrt(users), goal, count, not is_mean))

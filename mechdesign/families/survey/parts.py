@@ -36,6 +36,9 @@ Array = NDArray[np.float64]
 Answers = Sequence[NDArray[Any]]
 """To each question the numbers of the categories, or the places in [0, 1] of a number."""
 
+SKIPPED = 2
+"""The category of a number that was skipped, after those of its two ends."""
+
 WRITTEN = re.compile(r"0|[1-9][0-9]{0,17}|x[0-9a-f]*", re.ASCII)
 """How a number or a set is written in the text of a survey: in one way only."""
 
@@ -239,13 +242,18 @@ def has_type(mechanism: object, word: str) -> bool:
 def categories_of(questions: Questions, place: int, answers: Answers, source: BitSource) -> Codes:
     """Return the categories of the answers to a question; a number is rounded at random to one of its ends.
 
-    The chance of the upper end is the place of the number in [0, 1], up to 2**-62.
+    The chance of the upper end is the place of the number in [0, 1], up to 2**-62. No answer is the category
+    after the ends; an integer is drawn for it all the same.
     """
-    if not questions[place].is_mean:
+    if not questions[place].is_number:
         return answers[place]
     unit = answers[place]
-    threshold = np.minimum(unit * float(TOTAL), float(TOTAL)).astype(np.int64)
-    return (source.integers(len(unit)) < threshold).astype(np.int64)
+    skipped = np.isnan(unit)
+    part = np.where(skipped, 0.0, unit)
+    threshold = np.minimum(part * float(TOTAL), float(TOTAL)).astype(np.int64)
+    codes = (source.integers(len(unit)) < threshold).astype(np.int64)
+    codes[skipped] = SKIPPED
+    return codes
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:

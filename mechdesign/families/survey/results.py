@@ -116,7 +116,7 @@ def table_request(questions: Questions, value: Any, where: str = "tables") -> Re
     places = sorted(questions.place(name, where) for name in value)
     if len(set(places)) < len(places):
         raise ParameterError(where, f"a question appears twice in {list(value)}", "name it once")
-    means = [questions[place].name for place in places if questions[place].is_mean]
+    means = [questions[place].name for place in places if questions[place].is_number]
     if means:
         remedy = "give the question bins, or ask for group_means"
         raise ParameterError(where, f"'{means[0]}' is a number without bins", remedy)
@@ -134,9 +134,12 @@ def means_request(questions: Questions, value: Any, where: str = "group_means") 
         if key not in value:
             raise ParameterError(where, f"'{key}' is missing", _EXAMPLE)
     number, group = (questions.place(value[key], where) for key in ("number", "by"))
+    if questions[number].is_number and questions[number].skip:
+        remedy = "ask it without skip = true, or in bins"
+        raise ParameterError(where, f"'{value['number']}' may be skipped", remedy)
     if not questions[number].is_mean:
         raise ParameterError(where, f"'{value['number']}' is not a number without bins", "name a number")
-    if questions[group].is_mean:
+    if questions[group].is_number:
         raise ParameterError(where, f"'{value['by']}' has no categories", "name a question with labels")
     result = Request("group means", tuple(sorted((number, group))), number)
     _require_cells(questions, result, where)
@@ -249,7 +252,7 @@ def _errors(survey: SurveyMechanism) -> Figure:
     means: dict[str, float] = {}
     for (name, error), request in zip(errors.items(), survey.requests, strict=True):
         if np.isfinite(error):
-            (means if survey.questions[request.subject].is_mean else shares)[name] = error
+            (means if survey.questions[request.subject].is_number else shares)[name] = error
     panels = []
     for errors_of, factor, unit in (shares, 100.0, "percentage points"), (means, 1.0, "units of the number"):
         if errors_of:

@@ -37,6 +37,7 @@ from mechdesign.families.survey.derived_results import (
     group_names,
     group_shares,
     rating_mean,
+    response_shares,
 )
 from mechdesign.families.survey.group_scores import CellScores
 from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
@@ -83,6 +84,8 @@ def _result(
             even, half, 0, names, population, None, Unknown(even, 0.0, 1.0), (NOBODY,)
         )
         return SurveyResult(name, request, unknown)
+    if question.is_number and len(request.places) == 1:
+        return _skipped_number(name, request, question, [item.scores() for item in evidence_sources])
     cells = _shares([item.each() for item in evidence_sources], names, sample)
     scores = [item.scores() for item in evidence_sources]
     if len(request.places) > 1:
@@ -100,6 +103,18 @@ def _result(
     else:
         quartiles = quantiles(ordered, question.categories[-1])
     return SurveyResult(name, request, cells, ordered, quartiles, answered=answered, mean=mean)
+
+
+def _skipped_number(
+    name: str, request: Request, question: Question, scores: Sequence[CellScores]
+) -> SurveyResult:
+    """Return the share of those who answered, and their mean, of a number that may be skipped.
+
+    The intervals are for the population: that a number is rounded at random is part of the sampling.
+    """
+    return SurveyResult(
+        name, request, response_shares(question, scores), mean=rating_mean(question, scores, None)
+    )
 
 
 def _groups(
