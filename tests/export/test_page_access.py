@@ -64,7 +64,13 @@ def test_all_states_are_gone_through(page):
 @pytest.mark.skipif(AXE is None, reason=NO_AXE)
 @pytest.mark.parametrize(
     ("language", "width", "scheme"),
-    [("de", 1280, "light"), ("en", 390, "dark"), ("zh", 320, "light"), ("fr", 390, "dark"), ("shared", 390, "light")],
+    [
+        ("de", 1280, "light"),
+        ("en", 390, "dark"),
+        ("zh", 320, "light"),
+        ("fr", 390, "dark"),
+        ("shared", 390, "light"),
+    ],
 )
 def test_axe_core_finds_nothing(page, language, width, scheme):
     browser = page(language, width, scheme)
