@@ -15,7 +15,7 @@ from benchmarks.coverage_cases import Counting, Covered
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
-from mechdesign.families.survey import Question, Questions, Request, SetPart, Survey, TablePart
+from mechdesign.families.survey import Question, Questions, Request, SetPart, SurveyMechanism, TablePart
 from mechdesign.families.survey.parts import NumberPart
 from mechdesign.families.survey.survey import best_part
 
@@ -35,7 +35,7 @@ Rows = dict[str, NDArray[np.float64]]
 
 
 @cache
-def survey_of(epsilon: float) -> Survey:
+def survey_of(epsilon: float) -> SurveyMechanism:
     """Return a survey whose designs tell each result in several ways, in unequal shares."""
     half = epsilon / 2.0
     designs = [
@@ -44,7 +44,7 @@ def survey_of(epsilon: float) -> Survey:
         [TablePart(ASKED, [0, 2], KaryResponse.of(4, epsilon))],
         [SetPart(ASKED, [0, 1], SetResponse.of([2, 3], epsilon, ProductSet([1, 2]), tables=()))],
     ]
-    return Survey(ASKED, epsilon, designs, [3, 2, 4, 1], WANTED)
+    return SurveyMechanism(ASKED, epsilon, designs, [3, 2, 4, 1], WANTED)
 
 
 def answers(users: int) -> Iterator[tuple[str, Rows]]:

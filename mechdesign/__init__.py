@@ -6,7 +6,7 @@ What there is, by what it is for:
   mechanisms for a mean, ``shuffled`` finds the local mechanism for a central guarantee
 - their solutions: ``solve(problem)``, ``compare(problem)``, ``methods_of``; of a ``Solution`` the
   ``.mechanism()``, which has ``randomize``, ``estimate``, ``audit`` and ``save``
-- mechanisms from files: ``load_mechanism``
+- mechanisms from files: ``load_mechanism``; surveys, with their texts and waves: ``Survey.load``
 - the catalogue: ``models()``, ``load_model``; ``check_models`` and ``sweep`` run many on all cores
 - pictures of all of these: ``plot(thing, path)``
 - whether a class of problems of your own keeps what it has to: ``check_problem(problem)``
@@ -126,6 +126,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.report.ranking import choose
     from mechdesign.solvers.prove import ProvenBound, prove
     from mechdesign.solvers.statement import statement_method
+    from mechdesign.survey import Survey
 
 __all__ = [
     "AuctionHorizon",
@@ -181,6 +182,7 @@ __all__ = [
     "SpectrumPartition",
     "SpectrumPrimary",
     "SpectrumSecondary",
+    "Survey",
     "SurveyDesign",
     "SurveyLimit",
     "UnknownNameError",
@@ -238,6 +240,7 @@ _HOMES = {
     "scores_of": "analysis",
     "statement_method": "solvers.statement",
     "solve": "core.solve",
+    "Survey": "survey",
     "sweep": "catalog",
 }
 """Where the front's own names live; the families' names are found in the families."""
@@ -259,7 +262,7 @@ _SUBPACKAGES = (
         "papers",
         "report",
     ),
-    *("show", "solvers", "work"),
+    *("show", "solvers", "survey", "work"),
 )
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from mechdesign.catalog.data_settings import DATA_KEYS, DataSettings
 from mechdesign.catalog.shipped import check_keys, is_model, models, models_folder, read_toml
-from mechdesign.collect.about import About
-from mechdesign.collect.base import Mechanism
+from mechdesign.catalog.survey_file import is_survey, survey_statement
 from mechdesign.core.errors import (
     MechDesignError,
     ModelFileError,
@@ -31,82 +31,13 @@ from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
-from mechdesign.core.validation import number
 from mechdesign.core.values import changed, encode, frozen_value
-from mechdesign.data.intake import Intake
+from mechdesign.data.about import About
 from mechdesign.families import problem_class
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.papers.claims.claim import Claim
-
-
-DATA_KEYS = ("columns", "range", "missing")
-
-
-@frozen_value()
-class DataSettings:
-    """Where a model's data come from.
-
-    Attributes
-    ----------
-    intake : Intake
-        Columns, and what to do with missing values.
-    ranges : tuple of (low, high)
-        Of the numbers: one for all columns, one each, or none.
-
-    Examples
-    --------
-    >>> DataSettings.of({"columns": ["age"], "range": [17, 90], "missing": "drop"}).ranges
-    ((17.0, 90.0),)
-    """
-
-    intake: Intake = attrs.field(factory=Intake)
-    ranges: tuple[tuple[float, float], ...] = ()
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> DataSettings:
-        """Return the settings of a table of a model file."""
-        columns = table.get("columns", [])
-        if isinstance(columns, str):
-            columns = [columns]
-        if not isinstance(columns, list):
-            raise ParameterError("columns", f"expected a list of names, got {columns!r}")
-        intake = Intake(tuple(columns), table.get("missing", "refuse"))
-        return cls(intake, _ranges(table.get("range", [])))
-
-    def overridden(
-        self,
-        columns: Sequence[str] | None = None,
-        ranges: Sequence[Sequence[float]] | None = None,
-        missing: str | None = None,
-    ) -> DataSettings:
-        """Return the settings with those of a command line in the place of the file's."""
-        intake = Intake(
-            tuple(columns) if columns else self.intake.columns,
-            self.intake.missing if missing is None else missing,
-        )
-        settings = changed(self, intake=intake)
-        return changed(settings, ranges=_ranges([list(pair) for pair in ranges])) if ranges else settings
-
-    def applied(self, mechanism: Mechanism) -> Mechanism:
-        """Return the mechanism for these data."""
-        if self == DataSettings():
-            return mechanism
-        try:
-            return mechanism.for_data(self.intake, self.ranges)
-        except ParameterError as error:
-            raise error.inside("[data]") from None
-
-
-def _ranges(value: Any) -> tuple[tuple[float, float], ...]:
-    if not isinstance(value, list):
-        raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
-    pairs = value if value and isinstance(value[0], list) else [value] if value else []
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
-    return tuple((number("range", low), number("range", high)) for low, high in pairs)
 
 
 @frozen_value()
@@ -127,10 +58,8 @@ class Model:
     slug : str
         ``family/name``, or the path of the file.
     title, statement : str
-    question : str
-        What respondents are asked, word for word; empty where it is not a survey.
-    identity : str
-        The identity of the survey, ``id`` in the file; empty where ``build`` draws one.
+    about : About
+        What is said about the survey, as far as the file states it; without an identity ``build`` draws one.
     source : mapping
         ``cite`` and ``where``.
     problem : Problem
@@ -152,8 +81,7 @@ class Model:
     title: str
     problem: Problem
     statement: str = ""
-    question: str = ""
-    identity: str = ""
+    about: About = attrs.field(factory=About)
     source: Mapping[str, Any] = attrs.field(factory=dict)
     claims: tuple[Claim, ...] = ()
     sweep: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)
@@ -165,6 +93,16 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.slug}: {self.problem!r}, {counted(len(self.claims), 'claim')})"
+
+    @property
+    def question(self) -> str:
+        """What respondents are asked, word for word; empty where it is not one question."""
+        return self.about.question
+
+    @property
+    def identity(self) -> str:
+        """The identity of the survey, ``id`` in the file; empty where ``build`` draws one."""
+        return self.about.id
 
     @property
     def family(self) -> str:
@@ -201,7 +139,9 @@ def quantity_of(solution: Solution, name: str) -> Any:
     raise UnknownNameError("quantity", f"no '{name}'", suggestion(name, names))
 
 
-TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
+TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure", "survey", "questions")
+UNTOUCHED = ("parameters", "data", "survey", "questions")
+"""The tables whose texts stay as they are: labels, and paragraphs."""
 MODEL_KEYS = ("title", "question", "id", "problem", "source", "statement", "methods")
 SIMULATION_KEYS = ("users", "repetitions", "seed")
 
@@ -289,7 +229,7 @@ def _points(value: Any, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _one_line(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document whose texts can be printed, on one line each; parameters and the like untouched."""
-    tables = {name: document[name] for name in ("parameters", "data") if name in document}
+    tables = {name: document[name] for name in UNTOUCHED if name in document}
     tidy = {one_line(name): one_line(table) for name, table in document.items() if name not in tables}
     head = document.get("model")
     if isinstance(head, Mapping) and "statement" in head:
@@ -299,6 +239,8 @@ def _one_line(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
     check_keys(path, "", document, TABLES)
+    if is_survey(document):
+        return _survey(slug, path, document, overrides)
     head = _table(path, document, "model")
     check_keys(path, "model", head, MODEL_KEYS)
     for key in ("title", "problem"):
@@ -314,8 +256,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     return Model(
         slug=slug,
         title=head["title"],
-        question=_question(path, head),
-        identity=_identity(path, head),
+        about=_about(path, head),
         problem=problem,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
@@ -329,18 +270,35 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     )
 
 
-def _question(path: Path, head: Mapping[str, Any]) -> str:
+def _survey(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
+    """Return the model of a file with a survey at its top level."""
+    statement = survey_statement(path, document)
+    parameters = {**statement.parameters, **overrides}
+    try:
+        problem = problem_from(problem_class(statement.problem), parameters)
+    except MechDesignError as error:
+        table = "[[questions]]" if error.where.startswith(("question", "labels", "range")) else "[survey]"
+        raise _located(path, error, statement.problem, table) from None
+    return Model(
+        slug=slug,
+        title=statement.about.title,
+        about=statement.about,
+        problem=problem,
+        sweep=_sweep(path, document, problem),
+        data=statement.data,
+        changed=_changed(problem, statement.parameters, overrides),
+    )
+
+
+def _about(path: Path, head: Mapping[str, Any]) -> About:
+    """Return the question and the identity; the title of a model is that of its page unless build has one."""
     question = head.get("question", "")
     if not isinstance(question, str):
         raise ModelFileError(f"{path}: [model] question", "is not a string", "put it in quotes")
-    return question
-
-
-def _identity(path: Path, head: Mapping[str, Any]) -> str:
     try:
-        return About(id=head.get("id", "")).id
+        return About(question=question, id=head.get("id", ""))
     except ParameterError as error:
-        raise error.changed(where=f"{path}: [model] id").as_a(ModelFileError) from None
+        raise error.changed(where=f"{path}: [model] {error.where}").as_a(ModelFileError) from None
 
 
 def _changed(problem: Problem, recorded: Mapping[str, Any], overrides: Mapping[str, Any]) -> tuple[str, ...]:
@@ -389,9 +347,11 @@ def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str
     return tuple(names)
 
 
-def _located(path: Path, error: MechDesignError, problem: str) -> MechDesignError:
+def _located(
+    path: Path, error: MechDesignError, problem: str, table: str = "[parameters]"
+) -> MechDesignError:
     """Return the error with file and table in front of the key it names."""
-    table = "[model]" if error.where == "problem" else "[parameters]"
+    table = "[model]" if error.where == "problem" else table
     if error.where in ("", problem):
         return error.changed(where=str(path), what=f"{table} {error.what}")
     return error.changed(where=error.where.removeprefix(f"{problem}: ")).inside(f"{path}: {table}")

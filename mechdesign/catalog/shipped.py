@@ -91,7 +91,7 @@ def read_toml(path: Path, exact: bool = True) -> dict[str, Any]:
         from mechdesign.core.validation import written_float as number  # a list of models needs no numbers
     text = ""
     try:
-        text = read_text(path, LARGEST_FILE, ModelFileError)
+        text = read_text(path, LARGEST_FILE, ModelFileError).removeprefix(BYTE_ORDER_MARK)
         document = parse_toml(text, number)
         date = date_in(document)
         if date is not None:
@@ -102,7 +102,56 @@ def read_toml(path: Path, exact: bool = True) -> dict[str, Any]:
     except OSError as error:
         raise ModelFileError(path, unread(error), "check the path") from None
     except ValueError as error:
-        raise ModelFileError(path, _explained(str(error), text)) from None
+        raise ModelFileError(path, toml_problem(error, text)) from None
+
+
+BYTE_ORDER_MARK = "\ufeff"
+"""What Windows writes before a text in UTF-8; it is no part of the text."""
+
+CURLY = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b"
+"""Quotes of word processors."""
+
+DECIMAL_COMMA = re.compile(r"=\s*([+-]?[0-9]+,[0-9]+)\s*(?:[,}#]|$)")
+
+
+def toml_problem(error: ValueError, text: str) -> str:
+    r"""Return what is wrong with a text that is not valid TOML, and what to do.
+
+    Examples
+    --------
+    >>> import tomllib
+    >>> for text in ('a = \u201cx\u201d', "epsilon = 1,0"):
+    ...     try:
+    ...         tomllib.loads(text)
+    ...     except ValueError as error:
+    ...         print(toml_problem(error, text))
+    line 1: has curly quotes (\u201c), as word processors write them; use straight ones: "
+    line 1: 1,0 has a decimal comma; write 1.0
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return _undecoded(error)
+    place = re.search(AT_LINE, str(error))
+    lines = text.split("\n")
+    number = int(place[1]) if place else len(lines)
+    line = lines[number - 1] if number <= len(lines) else ""
+    quote = next((letter for letter in line.partition("#")[0] if letter in CURLY), "")
+    if quote:
+        what = f"has curly quotes ({quote}), as word processors write them"
+        return f'line {number}: {what}; use straight ones: "'
+    comma = DECIMAL_COMMA.search(line.rstrip())
+    if comma:
+        return f"line {number}: {comma[1]} has a decimal comma; write {comma[1].replace(',', '.')}"
+    return _explained(str(error), text)
+
+
+def _undecoded(error: UnicodeDecodeError) -> str:
+    """Return what is wrong with a file that is not text in UTF-8."""
+    if error.object[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "is text in UTF-16; save it as UTF-8"
+    line = error.object[: error.start].count(b"\n") + 1
+    byte = error.object[error.start]
+    what = f"line {line}: is not text in UTF-8 (byte 0x{byte:02x})"
+    return f"{what}; if it was saved as 'ANSI' (Windows-1252), save it as UTF-8"
 
 
 def _explained(message: str, text: str) -> str:

@@ -75,7 +75,7 @@ def _action(actions: Any, name: str, run: Any, summary: str) -> argparse.Argumen
 def audited(options: argparse.Namespace) -> int | None:
     """Print the account of several mechanism files and return the exit code; None for anything else."""
     paths = [options.mechanism, *options.exports]
-    others = [path for path in options.exports if _is_mechanism(path)]
+    others = [path for path in options.exports if is_mechanism_file(path)]
     if not options.times and not others:
         return None
     if options.mechanism is None or len(others) < len(options.exports):
@@ -99,7 +99,7 @@ def audited(options: argparse.Namespace) -> int | None:
     return FINE if sum_of_all.is_within else MISMATCH
 
 
-def _is_mechanism(path: str) -> bool:
+def is_mechanism_file(path: str) -> bool:
     """Whether a file begins like a mechanism file; what cannot be read is looked at elsewhere."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:

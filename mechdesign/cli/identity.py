@@ -80,12 +80,19 @@ def _survey_in(path: str) -> Mechanism | None:
 
 def _is_same(mechanism: Mechanism, before: Mechanism) -> bool:
     """Whether two mechanisms are for one survey: they draw the same, and people read the same."""
-    texts = [(one.about.title, one.about.question) for one in (mechanism, before)]
-    return bool(before.about.id) and before.fingerprint == mechanism.fingerprint and texts[0] == texts[1]
+    is_alike = before.fingerprint == mechanism.fingerprint and _words(before) == _words(mechanism)
+    return bool(before.about.id) and is_alike
 
 
-ABOUT_BYTES = 1 << 14
-"""What a file says about its survey stands in its last bytes: title and question have 1000 letters each."""
+def _words(mechanism: Mechanism) -> tuple[object, ...]:
+    """Return by what people tell surveys and waves apart: other texts are mended without a new identity."""
+    about = mechanism.about
+    questions = [(question.name, question.text) for question in about.questions]
+    return about.title, about.question, questions, about.wave, [wave.id for wave in about.earlier]
+
+
+ABOUT_BYTES = 1 << 20
+"""What a file says about its survey stands in its last bytes: texts, also of other languages."""
 
 
 def _note_double_use(mechanism: Mechanism, path: str) -> None:
@@ -122,8 +129,7 @@ def _files_with(identity: str, folder: str) -> list[str]:
 
 def _reads(mechanism: Mechanism) -> tuple[object, ...]:
     """Return by what people tell surveys apart."""
-    about = mechanism.about
-    return about.title, about.question, mechanism.data_columns
+    return *_words(mechanism), mechanism.data_columns
 
 
 def note_lack(mechanism: Mechanism, path: str) -> None:

@@ -18,6 +18,7 @@ from mechdesign.cli.parser import (
     dask_option,
     data_options,
     figure_option,
+    form_of,
     method_options,
     model_of,
     model_options,
@@ -28,13 +29,15 @@ from mechdesign.cli.parser import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.cli.waves import estimate_waves, is_of_waves, linked, wave_identity, wave_options
+from mechdesign.core.errors import DataError, MethodError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
+    from mechdesign.data.forms import FileForm
     from mechdesign.export import ExportCheck
     from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
 
@@ -80,6 +83,7 @@ def _build_options(build: argparse.ArgumentParser) -> None:
     build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     identity_option(build)
+    wave_options(build)
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     anyway_option(build)
@@ -112,6 +116,14 @@ def _randomize_options(randomize: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="write this column as it is beside the reports: not protected (repeatable)",
     )
+    randomize.add_argument(
+        "--person",
+        metavar="COLUMN",
+        help="column that identifies people: each is to have one row (default: by name)",
+    )
+    randomize.add_argument(
+        "--repeated", action="store_true", help="rows of one person are meant: each row becomes a report"
+    )
     dask_option(randomize)
     randomize.set_defaults(operation="randomize")
 
@@ -125,7 +137,8 @@ def _estimate_options(estimate: argparse.ArgumentParser) -> None:
     text = "weight of the penalty on joint shares: a number, or cross-validated"
     options = (COLUMN, POPULATION, UNMARKED, MARGINAL, raw, Option("penalty", "text", text), SIMPLEX)
     estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    inputs = ("REPORTS", f"{REPORTS}; or counts, written by count or merge")
+    more = "or counts, written by count or merge; a further mechanism file begins the reports of another wave"
+    inputs = ("REPORTS", f"{REPORTS}; {more}")
     picture = "the estimates with their intervals"
     operation_options(estimate, options, inputs, several=True, output="", picture=picture)
     dask_option(estimate)
@@ -272,9 +285,11 @@ def _build(options: argparse.Namespace) -> int:
         raise MethodError(model.slug, what, "omit --method to build the optimum")
     require_protection(model.slug, mechanism, options.anyway)
     planned = model.problem.planned_users if design is None else design.promise.users
+    planned = planned or model.about.users
     title, question = options.title or model.title, options.question or model.question
-    mechanism = mechanism.described(title, question, options.users or planned, id="")
-    identity = options.id or model.identity
+    mechanism = mechanism.with_about(model.about)
+    identity = wave_identity(options, model.identity)
+    mechanism = linked(mechanism.described(title, question, options.users or planned, identity), options)
     mechanism = outgoing(mechanism, options.output, [model.slug], options.force, identity)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
@@ -368,15 +383,43 @@ def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.report.randomizing import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
-    options.inputs = data_set(options.inputs)
+    options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
     files = [path for path in options.inputs if path != STANDARD_INPUT]
     for path in [] if options.codes else files:
-        require_codes(mechanism, path, options.column)
+        require_codes(mechanism, path, options.column, form)
+    _require_one_row_each(options, mechanism, files, form)
     code = execute(options, mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
         note = repeated_note(files, mechanism.audit().epsilon)
         print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
     return code
+
+
+def _require_one_row_each(
+    options: argparse.Namespace, mechanism: Mechanism, files: list[str], form: FileForm
+) -> None:
+    """Refuse data in which people have several rows, unless that is meant: then it is noted."""
+    from mechdesign.collect import CollectingMechanism
+    from mechdesign.report.repeats import repeats_in
+
+    if options.person and len(files) < len(options.inputs):
+        raise ParameterError("--person", "is not for the standard input", "save it to a file")
+    if not isinstance(mechanism, CollectingMechanism):
+        return
+    asked = options.column or mechanism.data_columns
+    try:
+        repeats = repeats_in(files, asked, options.person, form)
+    except DataError:
+        if options.person:
+            raise
+        return  # what is wrong with the file is said where it is randomized
+    if repeats is None:
+        return
+    what, remedy = repeats.text(mechanism.audit().epsilon)
+    where = f"{repeats.file}: column '{repeats.column}'"
+    if not options.repeated:
+        raise DataError(where, what, remedy)
+    print(f"mechdesign: note: {where}: {what}", file=sys.stderr)
 
 
 def _estimate(options: argparse.Namespace) -> int:
@@ -386,7 +429,7 @@ def _estimate(options: argparse.Namespace) -> int:
         return estimate_groups(options)
     from mechdesign.cli.operations import execute
 
-    return execute(options)
+    return estimate_waves(options) if is_of_waves(options) else execute(options)
 
 
 def _run(options: argparse.Namespace) -> int:

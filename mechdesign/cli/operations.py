@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from mechdesign.cli.parser import (
     Parser,
     add_option,
     dask_option,
+    form_of,
     identical_option,
     missing_options,
     operation_options,
@@ -87,7 +88,7 @@ class ResultOutput:
         self, options: argparse.Namespace, result: Any, mechanism: Mechanism, own_files: Sequence[str]
     ) -> None:
         self.path: str | None = options.output
-        self.result, self.tables = result, dict[str, Columns]()
+        self.mechanism, self.result, self.tables = mechanism, result, dict[str, Columns]()
         grids = _grids(result) if options.grid else {}
         if self.path is None:
             return
@@ -99,11 +100,20 @@ class ResultOutput:
         """Write the table and return what to say of it; nothing where none is wanted."""
         if self.path is None:
             return ""
-        from mechdesign.report.tables import write_results  # most results are printed
-
-        rows = write_results(self.path, self.tables)
+        rows = self._written()
         notes = "".join(f"\nnote: {printable(note)}" for note in _notes(self.result))
         return f"{self.path}: {counted(rows, 'row')}{notes}"
+
+    def _written(self) -> int:
+        """Write the file and return the number of rows; a workbook also has sheets about the survey."""
+        from mechdesign.report.tables import write_results  # most results are printed
+
+        assert self.path is not None
+        if self.path.lower().endswith(".xlsx") and list(self.tables) == ["estimates"]:
+            from mechdesign.report.workbook import write_result
+
+            return write_result(self.path, self.result, self.mechanism, self.tables["estimates"])
+        return write_results(self.path, self.tables)
 
 
 def _grids(result: Any) -> dict[str, Columns]:
@@ -112,6 +122,8 @@ def _grids(result: Any) -> dict[str, Columns]:
     try:
         grids: dict[str, Columns] = result.grids()
     except ParameterError as error:
+        if error.where == "--grid":
+            raise
         remedy = "name two attributes or more with --marginal A,B"
         raise error.changed(where="--grid", remedy=remedy) from None
     return grids
@@ -194,7 +206,7 @@ def _count(options: argparse.Namespace) -> int:
     paths = data_set(options.inputs)
     require_different(paths, options.identical)
     require_output(options.output, [options.mechanism, *paths], options.force)
-    with opened_data() as data:
+    with opened_data(form_of(options, mechanism)) as data:
         work = Work(mechanism, operation, settings, missing, data, options)
         counts = work.reports_counted(paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
@@ -323,7 +335,7 @@ class Work:
             from mechdesign.report.randomizing import count_on, order_of
             from mechdesign.work.cluster import connected
 
-            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
             with connected(address) as client:
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
@@ -404,7 +416,7 @@ class Work:
         from mechdesign.report.randomizing import order_of, randomize_on
         from mechdesign.work.cluster import connected
 
-        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
         with connected(address) as client:
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
@@ -461,8 +473,12 @@ def parse_operation(options: argparse.Namespace, mechanism: Mechanism) -> argpar
     return parser.parse_args(options.rest)
 
 
-def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> int:
-    """Run an operation with the parsed options and print what came of it."""
+def execute(
+    options: argparse.Namespace,
+    mechanism: Mechanism | None = None,
+    take: Callable[[Any], None] | None = None,
+) -> int:
+    """Run an operation with the parsed options and print what came of it, or hand over its result."""
     loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
     operation = operation_of(loaded.operations(), options.operation, options.mechanism)
     settings = operation.settings({name: getattr(options, name) for name in options.option_names})
@@ -476,7 +492,7 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
     if output is not None and not (operation.name == RANDOMIZE and is_folder(output)):
         require_suffix(output, DATA if operation.gives else RESULTS)
     picture = _figure_output(options, own_files)
-    with opened_data() as data:
+    with opened_data(form_of(options, loaded)) as data:
         work = Work(loaded, operation, settings, missing, data, options)
         try:
             if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):
@@ -490,7 +506,11 @@ def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> 
                 message = _write_table(options, blocks, own_files, operation.private)
             else:
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
-                message = _print_result(options, operation.run(sources, settings), picture, loaded, own_files)
+                result, message = operation.run(sources, settings), ""
+                if take is None:
+                    message = _print_result(options, result, picture, loaded, own_files)
+                else:
+                    take(result)
         except MechDesignError as error:
             if error.is_about(*paths, *own_files, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise

@@ -21,6 +21,7 @@ from mechdesign.work.files import date_in, parse_toml
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Option
+    from mechdesign.data.forms import FileForm
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -160,8 +161,42 @@ def missing_option(added: argparse.ArgumentParser) -> None:
     )
 
 
+def form_options(added: argparse.ArgumentParser) -> None:
+    """Add what may be stated about the form of files: delimiter, decimals, encoding, sheet."""
+    added.add_argument(
+        "--delimiter",
+        choices=("comma", "semicolon", "tab"),
+        help="what separates the columns of a text file (default: recognized)",
+    )
+    added.add_argument(
+        "--decimal",
+        choices=("point", "comma"),
+        help="the sign before decimals; the other one then groups thousands (default: recognized)",
+    )
+    added.add_argument(
+        "--encoding", metavar="NAME", help="of a text file (default: UTF-8, or UTF-16 by its mark)"
+    )
+    added.add_argument("--sheet", metavar="NAME", help="the sheet of a workbook (default: the only one)")
+
+
+def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
+    """Return what the options state about the form of files; the answers of a mechanism are texts in them."""
+    from dataclasses import replace
+
+    from mechdesign.data.forms import stated_form
+
+    form = stated_form(options.delimiter, options.decimal, options.encoding, options.sheet)
+    if mechanism is None:
+        return form
+    from mechdesign.collect.server import alphabets_of
+
+    labels = (label for alphabet in alphabets_of(mechanism) for label in alphabet)
+    return replace(form, texts=frozenset(label for label in labels if "," in label or "." in label))
+
+
 def missing_options(added: argparse.ArgumentParser) -> None:
-    """Add ``--missing`` and ``--missing-code``."""
+    """Add ``--missing`` and ``--missing-code``, and the form of the files."""
+    form_options(added)
     missing_option(added)
     added.add_argument(
         "--missing-code",
@@ -211,6 +246,7 @@ def operation_options(
     """
     if inputs is None:
         added.set_defaults(inputs=[], missing=None, missing_code=[])
+        added.set_defaults(delimiter=None, decimal=None, encoding=None, sheet=None)
     else:
         added.add_argument("inputs", nargs="+" if several else 1, metavar=inputs[0], help=inputs[1])
     if output:
@@ -326,6 +362,7 @@ REPORTS = "files written by randomize or by clients, folders of them, patterns, 
 
 MODULES = {
     "folders": "demo init export",
+    "imports": "import",
     "models": "list show solve compare check findings sweep tradeoff",
     "mechanisms": "choose build audit randomize estimate run",
     "operations": "count merge",
@@ -369,6 +406,7 @@ class FigureOutput:
         inputs: Sequence[str],
         table: str | None = None,
     ) -> None:
+        self.options = options
         self.path: str | None = options.figure
         self.force: bool = options.force
         self.inputs = inputs
@@ -401,11 +439,14 @@ class FigureOutput:
 
     def write(self, figures: Sequence[Any], what: str) -> list[str]:
         """Write the pictures and return their names; none of them when one of them may not be written."""
+        from mechdesign.core.errors import printable
         from mechdesign.show.draw import save
 
         places = self.places(figures, what)
+        stream = sys.stderr if getattr(self.options, "json", False) else sys.stdout
         for figure, place in zip(figures, places, strict=True):
             save(figure, place)
+            print(f"{place}: {printable(figure.title)}", file=stream)
         return places
 
     def _require(self, path: str) -> None:

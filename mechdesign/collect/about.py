@@ -1,4 +1,4 @@
-"""What a mechanism is for: the identity, the title and the question of a survey; objects that stay as built.
+"""What a mechanism is for: its survey, whose reports are its own; objects that stay as they were built.
 
 The fingerprint of a mechanism proves what is drawn. Two surveys may run the same mechanism: what keeps their
 reports apart is the identity, which is drawn when a mechanism is built. Mechanisms are sealed as they were
@@ -7,20 +7,16 @@ built: they are audited once, and must not change after that.
 
 from __future__ import annotations
 
-import os
-import re
 from abc import ABCMeta
-from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
-from functools import partial
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from mechdesign.core.errors import ParameterError, SealedError, counted, one_line
-from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.errors import ParameterError, SealedError
+from mechdesign.core.values import changed
+from mechdesign.data.about import About, new_identity
 
 
 class Sealing(ABCMeta):
@@ -106,122 +102,6 @@ def close_arrays(value: Any, seen: set[int]) -> None:
             close_arrays(part, seen)
 
 
-LONGEST = 1000
-"""Letters of a title or a question."""
-
-MOST_USERS = 10**12
-
-IDENTITY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
-"""What can be an identity: it stands in names of files, in addresses and in places of a browser's storage."""
-
-SEALED_FROM = 3
-"""From this version on, the digest of a mechanism file covers what it says about its survey."""
-
-ENTRIES = ("title", "question", "users", "id")
-
-
-def new_identity() -> str:
-    """Return an identity that no other survey has: 128 random bits of the operating system.
-
-    Examples
-    --------
-    >>> len(new_identity()), new_identity() == new_identity()
-    (32, False)
-    """
-    return os.urandom(16).hex()
-
-
-def _identity(name: str, text: object) -> str:
-    if text == "":
-        return ""
-    if not isinstance(text, str) or not IDENTITY.fullmatch(text):
-        raise ParameterError(
-            name,
-            f"{text!r:.120} cannot be the identity of a survey",
-            "give 1 to 100 letters, digits, '.', '_' or '-', the first a letter or a digit; or omit it, and "
-            "one is drawn",
-        )
-    return text
-
-
-def _line(name: str, text: object) -> str:
-    if not isinstance(text, str):
-        raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
-    if len(text) > LONGEST:
-        raise ParameterError(name, f"has {counted(len(text), 'letter')}", f"give at most {LONGEST}")
-    line: str = one_line(text)
-    return line
-
-
-@frozen_value()
-class About:
-    """Identity, title, question and planned users of a survey, in its mechanism's file.
-
-    No guarantee of a report depends on them. The identity keeps the reports of surveys apart.
-
-    Attributes
-    ----------
-    title : str
-        A short name of the survey.
-    question : str
-        What respondents are asked, word for word.
-    users : int or None
-        How many users are planned.
-    id : str
-        The identity of the survey; empty where it has none.
-
-    Raises
-    ------
-    ParameterError
-        For a text that is too long, or a number of users or an identity that is impossible.
-
-    Examples
-    --------
-    >>> about = About("Health 2026", "Do you smoke?", 5000)
-    >>> about.heading
-    'Do you smoke?'
-    >>> About.from_json(about.as_json()) == about, About("Health 2026").heading, About().as_json()
-    (True, 'Health 2026', {})
-    """
-
-    title: str = value_field(_line, default="")
-    question: str = value_field(_line, default="")
-    users: int | None = value_field(partial(integer, low=1, high=MOST_USERS), default=None, optional=True)
-    id: str = value_field(_identity, default="")
-
-    @property
-    def heading(self) -> str:
-        """Return the heading of a page about it: the question, or else the title; empty without both."""
-        return self.question or self.title
-
-    @property
-    def survey(self) -> str:
-        """Return what tells the survey from others, for a sentence: its title and its identity.
-
-        Examples
-        --------
-        >>> print(About("Health 2026", id="h26").survey, About().survey, sep="; ")
-        the survey 'Health 2026' (id h26); a survey without an identity
-        """
-        title = f" '{self.title}'" if self.title else ""
-        if not self.id:
-            return f"the survey{title}, which has no identity" if title else "a survey without an identity"
-        return f"the survey{title} (id {self.id})"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the entries as plain values."""
-        return {name: value for name, value in vars(self).items() if value}
-
-    @classmethod
-    def from_json(cls, document: object, version: int = SEALED_FROM) -> About:
-        """Return an object from the output of :meth:`as_json` in a file of a version; else it is refused."""
-        known = ENTRIES if version >= SEALED_FROM else ENTRIES[:-1]
-        if not isinstance(document, Mapping) or not set(document) <= set(known):
-            listed = f"{', '.join(known[:-1])} and {known[-1]}"
-            raise ParameterError("about", f"expected {listed}", "rebuild it")
-        return cls(**document)
-
-
 class WithAbout(Sealed):
     """Objects with what is said about a survey: every mechanism."""
 
@@ -252,7 +132,7 @@ class WithAbout(Sealed):
         ('How old are you?', 'ages-2026', 32)
         """
         identity = self.about.id or new_identity() if id is None else id
-        return self.with_about(About(title, question, users, identity))
+        return self.with_about(changed(self.about, title=title, question=question, users=users, id=identity))
 
     def with_about(self, about: About) -> Self:
         """Return the same with what is said about its survey."""
@@ -329,6 +209,9 @@ def other_owner(mechanism: HasSurvey, survey: object, digest: object = None) -> 
     with suppress(ParameterError):
         about = About.from_json({"id": survey} if isinstance(survey, str) else survey)
     own = mechanism.about
+    for wave in own.earlier:
+        if wave.id == about.id:
+            about = About(own.title, id=wave.id, wave=wave.wave)
     if about.id and about.id != own.id:
         return f"{about.survey}, and this is {own.survey}"
     if own.id and not about.id and digest in (None, mechanism.fingerprint):

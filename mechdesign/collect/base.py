@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
+from mechdesign.collect.about import WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.server import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
@@ -44,6 +44,7 @@ from mechdesign.core.values import (
     Verdict,
     encode,
 )
+from mechdesign.data.about import SEALED_FROM, TEXTS_FROM, About
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import file_values, number_of_text, plain_int, plain_values, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
@@ -121,9 +122,10 @@ def still_stated(document: Mapping[str, Any], stated: list[Any]) -> Any:
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
-VERSION = 3
+VERSION = TEXTS_FROM
 """Version 1 has numbers only, version 2 large integers as strings; in version 3 the survey may have an
-identity, and the digest covers what the file says about the survey. All are read."""
+identity, and the digest covers what the file says about the survey; version 4 has all texts of a survey and
+its waves, and is written only where there are any. All are read."""
 
 MARKUP = r"(?::\w+:)?`+~?([^`]+)`+"
 """Code and references in a docstring, which people read as plain words."""
@@ -306,8 +308,13 @@ class Mechanism(Explained, WithTables, WithAbout):
         return self.fingerprint
 
     @cached_property
-    def _stream(self) -> str:
+    def _label(self) -> str:
         return f"{self.type} {self.stream()}"
+
+    @property
+    def _stream(self) -> str:
+        """The label of random streams; waves of a survey after the first have others for the same seed."""
+        return f"{self._label} {self.about.id}" if self.about.earlier else self._label
 
     def seeded(self, rng: Rng, purpose: str = "") -> np.random.Generator | None:
         """Return the numpy generator that ``rng`` names; None stands for the operating system's.
@@ -334,7 +341,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         """Return the mechanism as it stands in its file; :func:`mechanism_of` takes it back."""
         document = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.about.file_version,
             "type": self.type,
             "content": self.content(),
             "certificates": _written(self),

@@ -303,7 +303,7 @@ def require_commas(source: Source) -> None:
             raise DataError(
                 source.name,
                 f"its columns are separated by {name}",
-                "save it with commas, and with points in numbers",
+                f"add --delimiter {name.removesuffix('s')}",
             )
 
 

@@ -39,7 +39,7 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.kernel import Recipe, plain_report, rng_alone
 from mechdesign.collect.server import Server, on_table, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted
+from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted, margin_text
 from mechdesign.core.validation import user_count
 from mechdesign.core.values import USERS, EstimateT_co, Forecast, json_object
 from mechdesign.data.frames import Columns, Tidy, is_table
@@ -494,23 +494,24 @@ class OnSimplex(Tidy):
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))
     100 reports
-    category  on simplex  estimate  std error
-    --------  ----------  --------  ---------
-    a            0.85000   0.90000    0.10000
-    b            0.15000   0.20000    0.10000
-    c            0.00000  -0.10000    0.10000
+    category  on simplex  estimate  std error      margin
+    --------  ----------  --------  ---------  ----------
+    a            0.85000   0.90000    0.10000  ±20 points
+    b            0.15000   0.20000    0.10000  ±20 points
+    c            0.00000  -0.10000    0.10000  ±20 points
     """
 
     estimate: FrequencyEstimate
 
     def __str__(self) -> str:
         columns = (self.estimate.projected(), self.estimate.value, self.estimate.standard_error)
+        margins = [margin_text(margin, True) for margin in self.estimate.margins().tolist()]
         rows = [
-            [name, *(to_error(number + 0.0, figures[2], ".5f") for number in figures)]
-            for name, *figures in zip(self.estimate.categories, *columns, strict=True)
+            [name, *(to_error(number + 0.0, figures[2], ".5f") for number in figures), margin]
+            for name, margin, *figures in zip(self.estimate.categories, margins, *columns, strict=True)
         ]
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
-        header = ["category", "on simplex", "estimate", "std error"]
+        header = ["category", "on simplex", "estimate", "std error", "margin"]
         return f"{counted(self.estimate.users, 'report')}\n{table(header, rows[:MOST_ROWS])}{more}"
 
     def figures(self) -> list[Figure]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import Limits
-from mechdesign.core.errors import counted, listed, printable
+from mechdesign.core.errors import counted, listed, margin_text, printable
 from mechdesign.core.values import json_object
 from mechdesign.data.frames import Columns, Tidy, tidy_columns
 from mechdesign.show.tables import table, to_error
@@ -57,6 +57,16 @@ class Estimated(Tidy):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of confidence intervals of this level in (0, 1)."""
         return self._ends(level)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the estimates are shares, whose margins of error are in percentage points."""
+        return False
+
+    def margins(self, level: float = 0.95) -> Any:
+        """Return the margins of error: half the widths of the intervals."""
+        low, high = self._ends(level)
+        return (high - low) / 2.0
 
     def _said(self) -> tuple[str, ...]:
         result: tuple[str, ...] = getattr(self, "notes", ())
@@ -167,8 +177,9 @@ class ListedEstimate(Estimated):
         return f"{type(self).__name__}({counted(self.users, self.reporter)}: {listed(text)})"
 
     def __str__(self) -> str:
-        header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
-        rows = self.rows()
+        header = [self.thing, *self._beside(), self.estimated, "std error", "margin", "95% low", "95% high"]
+        margins = [margin_text(margin, self.is_share) for margin in self.margins().tolist()]
+        rows = [[*row[:-2], margin, *row[-2:]] for row, margin in zip(self.rows(), margins, strict=True)]
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""
         text = table(header, rows[: len(rows) - rest])
@@ -223,6 +234,10 @@ class FrequencyEstimate(ListedEstimate):
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
     reported: Array | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_share(self) -> bool:
+        return True
 
     def _names(self) -> tuple[str, ...]:
         return self.categories
@@ -315,7 +330,8 @@ class MeanEstimate(Estimated):
     def __str__(self) -> str:
         numbers = (self.value, *self.interval())
         value, low, high = (to_error(number, self.standard_error) for number in numbers)
-        figures = f"mean {value}, standard error {self.standard_error:.3g}"
+        margin = margin_text(self.margins(), self.is_share)
+        figures = f"mean {value}, standard error {self.standard_error:.3g}, margin of error {margin}"
         return f"{figures}, 95% [{low}, {high}], {counted(self.users, 'report')}{self._noted()}"
 
 

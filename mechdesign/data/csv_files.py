@@ -14,17 +14,19 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from mechdesign.core.errors import DataError, counted, unread
+from mechdesign.core.errors import DataError, counted
 from mechdesign.data.arrow import numbers_of
+from mechdesign.data.decimals import QUOTED_COMMA, Decimals
+from mechdesign.data.forms import RECOGNIZED, head_rows
 from mechdesign.data.intake import Coded, Mask, Values, texts
-from mechdesign.data.outputs import HEAD, require_one_header, require_text
+from mechdesign.data.outputs import require_one_header
 from mechdesign.data.reading import FileTable, Raw, require_short
+from mechdesign.data.text_files import TextFile
 
 MARK = "'"
 """What is written before such a text."""
@@ -159,9 +161,6 @@ def _cut(text: str) -> str:
 BYTES = 1 << 20
 """What pyarrow makes a piece of; it reads some thirty of them ahead."""
 
-HEADER = 1 << 20
-"""Characters among which the header has to be."""
-
 EMPTY_QUOTED = b'""'
 """How an empty value is written that is no blank line."""
 
@@ -169,40 +168,49 @@ LINES = 1 << 16
 """Lines that Python's own module collects before they become a piece."""
 
 
+HEAD_ROWS = 1000
+"""Rows at the beginning by which the sign of decimals is recognized."""
+
+
 class CsvTable(FileTable):
-    """A CSV file in UTF-8 with a header line.
+    """A CSV file with a header line, in UTF-8 or what else it begins like or is stated, perhaps compressed.
 
     A blank line is not a row; only in a file of one column, and not at its end, it is an empty value. There
     an empty value is written as two quotes, which is a row at the end as well.
     """
 
     def _columns(self) -> tuple[str, ...]:
-        with self._errors(), self.path.open("rb") as binary:
-            require_text(self.name, binary.read(HEAD))
-        with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
-            start = stream.read(HEADER)
-            if len(start) == HEADER and "\n" not in start and "\r" not in start:
-                raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
-            first = list(islice(csv.reader(io.StringIO(start, newline="")), 3))
-            header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
+        self._file = TextFile(self.path, self.name, self.form)
+        start, self.delimiter = self._file.start, self._file.delimiter
+        with self._file.errors():
+            first = list(islice(csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter), 3))
+            strict = csv.reader(io.StringIO(start, newline=""), delimiter=self.delimiter, strict=True)
+            header = next(strict, None)
         if not header:
             raise DataError(self.name, "is empty", "give a header line and one line per user")
         require_one_header(self.name, first)
+        self._decimals: Decimals | None = None
+        stated = "" if self.form.decimal == RECOGNIZED else self.form.decimal
+        if stated or (self.form.decimal and (self.delimiter != "," or QUOTED_COMMA.search(start))):
+            self._decimals = Decimals(self.name, stated, self.form.texts, points=self.delimiter == ",")
+            self._head = head_rows(start, self.delimiter, HEAD_ROWS)[1:]
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise DataError(self.name, unread(error), "check the path") from None
-        except UnicodeDecodeError as error:
-            raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
-        except csv.Error as error:
-            raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
+    def first_values(self, column: str, rows: int | None) -> Iterator[Values]:
+        """Yield the first values of a column; of a number of rows only those in the beginning of the text."""
+        if rows is None:
+            yield from super().first_values(column, rows)
+            return
+        place = self.columns.index(column)
+        head = head_rows(self._file.start, self.delimiter, rows)[1:]
+        yield texts([row[place] for row in head if place < len(row)])
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         self._unmarking = {name: Unmarking(f"{self.name}: column '{name}'") for name in columns}
+        if self._decimals is not None:
+            for name in columns:
+                place = self.columns.index(name)
+                self._decimals.look(name, (row[place] for row in self._head if place < len(row)))
         pieces = self._by_arrow if _arrow() is not None else self._by_python
         if len(self.columns) > 1:
             yield from pieces(columns)
@@ -236,17 +244,16 @@ class CsvTable(FileTable):
         """Return how many of the last lines, which are empty, go to the last one that is written ``""``."""
         if not rows:
             return 0
-        with self._errors(), self.path.open("rb") as binary:
-            binary.seek(-min(os.path.getsize(self.path), 4 * (rows + 1)), os.SEEK_END)
-            lines = binary.read().splitlines()[-rows:]
+        lines = self._file.end(4 * (rows + 1)).splitlines()[-rows:]
         return max((place for place, line in enumerate(lines, start=1) if line == EMPTY_QUOTED), default=0)
 
     def _by_python(self, columns: Sequence[str]) -> Iterator[Raw]:
         size = max(1, os.path.getsize(self.path))
-        with self._errors(), self.path.open("rb") as binary:
+        with self._file.errors(), self._file.open() as binary:
             stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-            reader = csv.reader(stream, strict=True)
-            next(reader, None)
+            reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
+            for _ in range(1 + self._file.extra_lines):
+                next(reader, None)
             places = [self.columns.index(name) for name in columns]
             waiting: list[list[str]] = [[] for _ in places]  # by column: keeping a list per row is slow
             adding = [(column.append, place) for column, place in zip(waiting, places, strict=True)]
@@ -256,12 +263,16 @@ class CsvTable(FileTable):
                     add(line[place])
                 rows += 1
                 if rows == LINES:
-                    yield self._piece(columns, waiting, min(1.0, binary.tell() / size))
+                    yield self._piece(columns, waiting, self._part(binary, size))
                     for column in waiting:
                         column.clear()
                     rows = 0
             if rows:
                 yield self._piece(columns, waiting, 1.0)
+
+    def _part(self, binary: IO[bytes], size: int) -> float:
+        """Return which part of the file has been read; 0 where its length is not that of its text."""
+        return min(1.0, binary.tell() / size) if self._file.is_plain else 0.0
 
     def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
         values: dict[str, Values] = {}
@@ -269,6 +280,8 @@ class CsvTable(FileTable):
         is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
         for name, written in zip(columns, waiting, strict=True):
             column = self._unmarking[name].all(written)
+            if self._decimals is not None:
+                column = self._decimals.plain(name, column)
             values[name] = texts(column)
             missing[name] = np.fromiter(map(is_code, column), np.bool_, count=len(column))
         return values, missing, part
@@ -297,7 +310,7 @@ class CsvTable(FileTable):
         # Numbers for names, as only the wanted names are known to differ; the header is skipped as a row.
         places = {name: str(self.columns.index(name)) for name in columns}
         try:
-            with self._errors(), self.path.open("rb") as binary:
+            with self._file.errors(), self._file.open() as binary:
                 counted, rows = _Counted(binary), 0
                 reader = csv_module.open_csv(
                     counted,
@@ -305,10 +318,12 @@ class CsvTable(FileTable):
                         block_size=BYTES,
                         use_threads=False,
                         column_names=[str(place) for place in range(len(self.columns))],
-                        skip_rows_after_names=1,
+                        skip_rows_after_names=1 + self._file.extra_lines,
                     ),
                     csv_module.ParseOptions(
-                        newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
+                        delimiter=self.delimiter,
+                        newlines_in_values=True,
+                        ignore_empty_lines=len(self.columns) > 1,
                     ),
                     csv_module.ConvertOptions(
                         include_columns=list(places.values()),
@@ -318,6 +333,7 @@ class CsvTable(FileTable):
                 )
                 for number, batch in enumerate(reader, start=1):
                     part = min(1.0, number * BYTES / size)  # where it has read to says nothing
+                    part = part if self._file.is_plain else 0.0
                     rows += batch.num_rows
                     pairs = {name: self._arrow_values(name, batch.column(at)) for name, at in places.items()}
                     yield (
@@ -325,7 +341,7 @@ class CsvTable(FileTable):
                         {name: mask for name, (_, mask) in pairs.items()},
                         part,
                     )
-            if counted.quotes and counted.lines != rows + 1:
+            if counted.quotes and counted.lines != rows + 1 + self._file.extra_lines:
                 # Some field spans lines: it may be a quote that was never closed, which pyarrow lets pass.
                 for _ in self._by_python(columns[:1]):
                     pass
@@ -337,6 +353,8 @@ class CsvTable(FileTable):
     def _arrow_values(self, name: str, coded: Any) -> tuple[Coded, Mask]:
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
+        if self._decimals is not None:
+            words = self._decimals.plain(name, words)
         codes = numbers_of(coded.indices)
         gone = np.array(list(map(self.missing.is_missing, words)), dtype=np.bool_)
         table = np.empty(len(words), dtype=object)

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.outputs import (
     DATA,
     JSON_LINES,
     PARQUET,
+    WORKBOOKS,
     Letters,
     require_complete,
     require_not_in_part,
@@ -35,8 +37,9 @@ def open_table(
     missing: MissingRule | None = None,
     name: str | None = None,
     suffix: str | None = None,
+    form: FileForm = PLAIN,
 ) -> FileTable:
-    r"""Return the table in a file of CSV, Parquet, or JSON lines (``.jsonl``, ``.ndjson``).
+    r"""Return the table in a file of CSV, Excel, Parquet, or JSON lines (``.jsonl``, ``.ndjson``).
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def open_table(
         What to do with rows without a value; they are refused by default.
     name, suffix : str, optional
         What errors call it, and which format it has; by default as the path says.
+    form : FileForm
+        What is stated about delimiters, decimals, encoding and sheet; the rest is recognized.
 
     Raises
     ------
@@ -65,6 +70,12 @@ def open_table(
     """
     rule = MissingRule() if missing is None else missing
     ending = Path(path).suffix.lower() if suffix is None else suffix
+    if ending in WORKBOOKS:
+        from mechdesign.data.workbooks import WorkbookTable
+
+        return WorkbookTable(path, rule, name, form)
+    if form.sheet:
+        raise DataError(os.fspath(path if name is None else name), "has no sheets", "omit --sheet")
     if ending in PARQUET:  # what reads the other formats is not imported
         from mechdesign.data.arrow import ParquetTable
 
@@ -75,7 +86,7 @@ def open_table(
         return JsonTable(path, rule, name)
     from mechdesign.data.csv_files import CsvTable
 
-    return CsvTable(path, rule, name)
+    return CsvTable(path, rule, name, form)
 
 
 STANDARD_INPUT = "-"
@@ -144,12 +155,12 @@ def count_set(value: Sequence[str]) -> list[str]:
 
 
 def _in_folder(folder: str, counts: bool) -> list[str]:
-    known, result = (*DATA, *JSON_LINES), []
+    known, result = (*DATA, *JSON_LINES, *WORKBOOKS, ".tsv"), []
     for place, folders, names in os.walk(folder):
         require_complete(place)
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         for name in sorted(name for name in names if name[0] not in "._"):
-            path, suffix = os.path.join(place, name), Path(name).suffix.lower()
+            path, suffix = os.path.join(place, name), plain_suffix(name)
             if suffix in known or (counts and suffix == COUNTS):
                 result.append(path)
             elif suffix != COUNTS:
@@ -180,7 +191,8 @@ class Opened:
     mechdesign.core.errors.DataError: missing.csv: file not found; check the path
     """
 
-    def __init__(self, until_closed: ExitStack) -> None:
+    def __init__(self, until_closed: ExitStack, form: FileForm = PLAIN) -> None:
+        self.form = form
         self._until_closed, self._spool = until_closed, None  # type: ExitStack, IO[bytes] | None
         self._suffix = ""
         self.look: Callable[[FileTable, bool], None] | None = None
@@ -199,8 +211,8 @@ class Opened:
     def table(self, name: str, missing: MissingRule | None = None) -> FileTable:
         """Return the table in a file, or in what came on the standard input."""
         if name != STANDARD_INPUT:
-            return open_table(name, missing)
-        return open_table(self.path(name), missing, name, self._suffix)
+            return open_table(name, missing, form=self.form)
+        return open_table(self.path(name), missing, name, self._suffix, self.form)
 
     def _read(self) -> None:
         """Copy the standard input to a file that nobody else can open, and see what format it has."""
@@ -230,7 +242,7 @@ class Opened:
         cut = head.rfind(b"\n") + 1
         spool.write(head[:cut] or head)
         spool.flush()
-        table = open_table(self.path(STANDARD_INPUT), None, STANDARD_INPUT, self._suffix)
+        table = open_table(self.path(STANDARD_INPUT), None, STANDARD_INPUT, self._suffix, self.form)
         table.shows = table.needs_rows = False
         if self.look is not None:
             self.look(table, cut > 0 and (self._suffix != ".csv" or b'"' not in head))
@@ -257,7 +269,7 @@ def _copy(spool: IO[bytes], folder: str, letters: Letters | None) -> None:
 
 
 @contextmanager
-def opened_data() -> Iterator[Opened]:
+def opened_data(form: FileForm = PLAIN) -> Iterator[Opened]:
     """Give what opens the files of a data set, and close it at the end."""
     with ExitStack() as until_closed:
-        yield Opened(until_closed)
+        yield Opened(until_closed, form)

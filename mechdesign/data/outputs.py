@@ -250,13 +250,16 @@ FORMATS = {
     b"BZh": ("compressed by bzip2", f"{EXPAND}: bunzip2"),
     b"\xfd7zXZ\x00": ("compressed by xz", f"{EXPAND}: unxz"),
     b"\x28\xb5\x2f\xfd": ("compressed by zstd", f"{EXPAND}: unzstd"),
-    b"PK\x03\x04": ("a spreadsheet (.xlsx, .ods) or another ZIP archive", f"{SAVE}, or unzip it"),
+    b"PK\x03\x04": (
+        "a spreadsheet (.xlsx, .ods) or another ZIP archive",
+        f"name it .xlsx if it is an Excel workbook, {SAVE}, or unzip it",
+    ),
     b"\xd0\xcf\x11\xe0": ("an old spreadsheet (.xls)", SAVE),
     b"PAR1": ("Parquet", "name it .parquet"),
     b"ARROW1": ("an Arrow file (Feather)", "save it as Parquet"),
-    b"$FL2": ("an SPSS file", SAVE),
-    b"$FL3": ("an SPSS file", SAVE),
-    b"<stata_dta>": ("a Stata file", SAVE),
+    b"$FL2": ("an SPSS file", f"use mechdesign import, or {SAVE}"),
+    b"$FL3": ("an SPSS file", f"use mechdesign import, or {SAVE}"),
+    b"<stata_dta>": ("a Stata file", f"use mechdesign import, or {SAVE}"),
     b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
     b"%PDF-": ("a PDF file", "give the table itself, as CSV"),
     b"\xff\xfe": ("text in UTF-16", SAVE),
@@ -342,22 +345,19 @@ def require_one_header(name: str, lines: Sequence[Sequence[str]]) -> None:
     >>> require_one_header("q.csv", [["Q1"], ["Do you smoke?"], ['{"ImportId":"QID1"}']])
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: q.csv: is a Qualtrics export with three header lines; delete the ...
+    mechdesign.core.errors.DataError: q.csv: is a Qualtrics export with three header lines; use ...
     """
     for number, cells in enumerate(lines[1:3], start=2):
         if any(IMPORT.match(cell) for cell in cells):
             what = f"is a Qualtrics export with {'three' if number == 3 else 'two'} header lines"
-            remedy = (
-                "delete the lines of questions and of ImportIds"
-                if number == 3
-                else "delete that of ImportIds"
-            )
+            lines_less = "the lines of questions and of ImportIds" if number == 3 else "that of ImportIds"
+            remedy = f"use mechdesign import, or delete {lines_less}"
             raise DataError(name, what, remedy)
     if len(lines) > 1 and len(lines[0]) == len(lines[1]):
         header, second = ([cell.strip().casefold() for cell in cells] for cells in lines[:2])
         is_second = any(cell in RESPONSES for cell in second)
         if is_second and ("" in header or "" in second or header[0] == "respondent id"):
-            remedy = "join them into one, with a name for every column"
+            remedy = "use mechdesign import, or join them into one, with a name for every column"
             raise DataError(name, "is a SurveyMonkey export with two header lines", remedy)
 
 
@@ -369,6 +369,9 @@ MECHANISM = (".json",)
 
 JSON_LINES = (".jsonl", ".ndjson")
 """Names of files with a JSON object a line."""
+
+WORKBOOKS = (".xlsx", ".xlsm")
+"""Names of files that are Excel workbooks."""
 
 DATA = (".csv", *PARQUET)
 """Names of files for data and reports, which the commands read again."""

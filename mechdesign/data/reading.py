@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
+from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import ROWS, Block, Coded, Mask, MissingRule, Values, length
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
@@ -184,8 +185,14 @@ Raw = tuple[Mapping[str, Values], Mapping[str, Mask], float]
 class FileTable(ABC):
     """A table in a file, read in blocks of the same size whatever the file's own pieces are."""
 
-    def __init__(self, path: str | os.PathLike[str], missing: MissingRule, name: str | None = None) -> None:
-        self.path, self.missing = Path(path), missing
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        missing: MissingRule,
+        name: str | None = None,
+        form: FileForm = PLAIN,
+    ) -> None:
+        self.path, self.missing, self.form = Path(path), missing, form
         self.name = os.fspath(path) if name is None else name
         require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
@@ -241,6 +248,16 @@ class FileTable(ABC):
             raise DataError(self.name, "has a header and no rows", "give one row per user")
         if not any_left:
             raise DataError(self.name, "every row lacks a value", "there is nothing left")
+
+    def first_values(self, column: str, rows: int | None) -> Iterator[Values]:
+        """Yield the first values of a column in pieces of any size, missing ones among them; None for all."""
+        left = rows
+        for values, _, _ in self._raw([column]):
+            piece = values[column] if left is None else values[column][:left]
+            yield piece
+            left = None if left is None else left - len(piece)
+            if left is not None and left <= 0:
+                return
 
     def row(self, number: int) -> int:
         """Return the row of the file, counted from 1, of a row of the latest block, counted from 0."""

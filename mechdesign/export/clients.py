@@ -22,6 +22,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import ParameterError
 from mechdesign.export.known_answers import self_check
+from mechdesign.export.texts import DEFAULT, Tables, Texts, texts_from, texts_of
 
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 PATH = r"/(?![/\\])[A-Za-z0-9._~:/@!$&()*+=%-]*(?:\?[A-Za-z0-9._~:/@!$&()*+=%?-]*)?"
@@ -134,17 +135,46 @@ class ExportSettings:
         What respondents read on a page.
     post : str
         The address that a page sends reports to; without one, the report is a file to download.
+    language : str
+        A shipped language of the page; English by default.
+    texts : mapping of mappings, optional
+        All sentences of the page in another language.
+    shared : bool
+        Whether the page is for a device that many people use: nothing is stored, and there is a button for
+        the next person.
     """
 
     title: str = ""
     question: str = ""
     post: str = ""
+    language: str = ""
+    texts: Tables | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
-        for name, text in asdict(self).items():
+        for name in ("title", "question", "post", "language"):
+            text = getattr(self, name)
             if not isinstance(text, str) or not text.isprintable():
                 raise ParameterError(name, "has a line break or a control character", "give one line")
         require_address(self.post)
+        if self.texts is not None and self.language:
+            raise ParameterError("language", "is given with texts of another", "give one of them")
+        if self.texts is not None:
+            texts_from(self.texts)
+        elif self.language:
+            texts_of(self.language)
+
+    @property
+    def words(self) -> Texts:
+        """The sentences of the page."""
+        return texts_of(self.language or DEFAULT) if self.texts is None else texts_from(self.texts)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as plain values, language and texts where they are given."""
+        settings = asdict(self)
+        return {
+            name: value for name, value in settings.items() if value or name in ("title", "question", "post")
+        }
 
 
 def sheet(mechanism: Mechanism) -> dict[str, Any]:
@@ -198,7 +228,7 @@ def template(name: str) -> str:
 
 def header(kind: str, settings: ExportSettings) -> str:
     """Return the line from which an export can be made again, to be compared."""
-    return MARK + plain_json({"to": kind, **asdict(settings)}).replace("--", "-\\u002d")
+    return MARK + plain_json({"to": kind, **settings.as_json()}).replace("--", "-\\u002d")
 
 
 def filled(text: str, parts: dict[str, str]) -> str:

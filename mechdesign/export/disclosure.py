@@ -17,6 +17,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
+from mechdesign.export.texts import DEFAULT, Texts, texts_of
 
 WEAK = 4.0
 """Above this epsilon, protection is called weak."""
@@ -46,8 +47,32 @@ def levels(certificate: Certificate) -> tuple[float | None, float]:
     return (None if epsilon is None else float(epsilon)), max(delta, float(figures.get("least_delta", 0.0)))
 
 
+def sure_percentage(epsilon: float, delta: float = 0.0) -> Decimal | None:
+    """Return (e^epsilon + delta) / (1 + e^epsilon) in percent, rounded up; None above 99.999%.
+
+    It is rounded to one digit after the point, or to more near 100%.
+
+    Examples
+    --------
+    >>> sure_percentage(1.0), sure_percentage(8.0), sure_percentage(12.0), sure_percentage(1.0, 1.0)
+    (Decimal('73.2'), Decimal('99.97'), None, Decimal('100'))
+    """
+    with localcontext(Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)) as context:
+        factor = Decimal(min(epsilon, 1e6)).exp()
+        context.rounding = ROUND_FLOOR
+        doubt = 100 * (1 - Decimal(delta)) / (1 + factor)
+        if doubt <= 0:
+            return Decimal(100)
+        digits = max(1, -doubt.adjusted())
+        return None if digits > DIGITS else 100 - doubt.quantize(Decimal(10) ** -digits)
+
+
+MOST_SURE = "99.999"
+"""What is stated where the percentage is above it."""
+
+
 def percent_sure(epsilon: float, delta: float = 0.0) -> str:
-    """Return (e^epsilon + delta) / (1 + e^epsilon) in percent, rounded up to one digit, or to more near 100%.
+    """Return :func:`sure_percentage` as text.
 
     Examples
     --------
@@ -56,16 +81,8 @@ def percent_sure(epsilon: float, delta: float = 0.0) -> str:
     >>> percent_sure(50.0), percent_sure(1.0, 1.0), percent_sure(0.0)
     ('more than 99.999%', '100%', '50.0%')
     """
-    with localcontext(Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)) as context:
-        factor = Decimal(min(epsilon, 1e6)).exp()
-        context.rounding = ROUND_FLOOR
-        doubt = 100 * (1 - Decimal(delta)) / (1 + factor)
-        if doubt <= 0:
-            return "100%"
-        digits = max(1, -doubt.adjusted())
-        if digits > DIGITS:
-            return "more than 99.999%"
-        return f"{100 - doubt.quantize(Decimal(10) ** -digits)}%"
+    percentage = sure_percentage(epsilon, delta)
+    return f"more than {MOST_SURE}%" if percentage is None else f"{percentage}%"
 
 
 def at_most(epsilon: float, delta: float = 0.0) -> str:
@@ -105,8 +122,14 @@ def collected_levels(mechanism: Mechanism) -> tuple[float | None, float]:
     return (None, 0.0) if privacy is None or privacy.metric else levels(privacy)
 
 
-def limit_for_respondents(mechanism: Mechanism) -> str:
+def limit_for_respondents(mechanism: Mechanism, texts: Texts | None = None) -> str:
     """Return the limit of the protection as a respondent reads it, whatever epsilon and delta are.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    texts : Texts, optional
+        The language; English by default.
 
     Examples
     --------
@@ -115,20 +138,23 @@ def limit_for_respondents(mechanism: Mechanism) -> str:
     'Someone who saw your report, and thought two answers equally likely before, is at most 73.2% sure ...
     >>> limit_for_respondents(KaryResponse.of(3, 50.0))
     'This does not protect you: your report can show your answer with practical certainty. Someone ...
+    >>> limit_for_respondents(KaryResponse.of(3, 5.0), texts_of("de")).split(".")[0]
+    'Dieser Schutz ist schwach'
     """
+    words = texts or texts_of(DEFAULT)
     privacy = privacy_of(mechanism)
     epsilon, delta = (None, 0.0) if privacy is None else levels(privacy)
     if privacy is None or epsilon is None:
-        return "The mechanism file states no limit of what your report can reveal."
-    count = privacy.figures.get("reports", 1) if "one_report" in privacy.figures else 1
-    what = "your report" if count == 1 else f"all {count} reports that this device can make"
-    sentences = [_verdict(epsilon, privacy.metric, what), _limit(epsilon, delta, privacy.metric, what)]
+        return words.say("limit.none")
+    reports = privacy.figures.get("reports", 1) if "one_report" in privacy.figures else 1
+    count = "" if reports == 1 else words.number(str(reports))
+    sentences = [_verdict(epsilon, privacy.metric, count, words)]
+    if privacy.metric:
+        sentences.append(words.say("limit.metric"))
+    sentences.append(_limit(epsilon, delta, privacy.metric, count, words))
     if delta:
-        sentences.append(
-            f"In at most 1 in {one_in(delta)} of all reports (delta) this protection is missing, and the "
-            "report may reveal the answer completely."
-        )
-    return " ".join(filter(None, sentences))
+        sentences.append(words.say("limit.delta", count=words.number(str(inverse(delta)))))
+    return words.joined(sentences)
 
 
 def is_certain(mechanism: Mechanism) -> bool:
@@ -138,32 +164,38 @@ def is_certain(mechanism: Mechanism) -> bool:
     return epsilon is not None and epsilon > CERTAIN
 
 
-def _verdict(epsilon: float, metric: bool, what: str) -> str:
-    """Return in plain words that a guarantee is weak."""
+def _verdict(epsilon: float, metric: bool, count: str, words: Texts) -> str:
+    """Return in plain words that a guarantee is weak; the count of reports is empty for one."""
     if epsilon <= WEAK or metric:
         return ""
     if epsilon <= CERTAIN:
-        return "This protection is weak."
-    return f"This does not protect you: {what} can show your answer with practical certainty."
+        return words.say("limit.weak")
+    return words.say("limit.certain_many", count=count) if count else words.say("limit.certain_one")
 
 
-def _limit(epsilon: float, delta: float, metric: bool, what: str) -> str:
+def _limit(epsilon: float, delta: float, metric: bool, count: str, words: Texts) -> str:
     """Return how sure an observer can be."""
-    answers = "two answers at distance 1" if metric else "two answers"
-    begin = f"Someone who saw {what}, and thought {answers} equally likely before,"
-    if metric:
-        begin = f"Close answers are protected more than distant ones. {begin}"
-    if delta:
-        return f"{begin} guesses the right one with a probability of {at_most(epsilon, delta)}."
-    return f"{begin} is {at_most(epsilon)} sure of one of them afterwards."
+    percentage = sure_percentage(epsilon, delta)
+    kind = "guess" if delta else "sure"
+    return words.say(
+        f"limit.{kind}_{'more' if percentage is None else 'most'}",
+        reports=words.say("limit.many", count=count) if count else words.say("limit.one"),
+        answers=words.say("limit.distance" if metric else "limit.two"),
+        percent=words.percent(MOST_SURE if percentage is None else str(percentage)),
+    )
+
+
+def inverse(delta: float) -> int:
+    """Return the N of a probability of 1 in N, rounded down."""
+    return int(1 / Decimal(repr(min(delta, 1.0))))
 
 
 def one_in(delta: float) -> str:
-    """Return the N of a probability of 1 in N, rounded down.
+    """Return the N of a probability of 1 in N, rounded down, as text.
 
     Examples
     --------
     >>> one_in(1e-6), one_in(0.3)
     ('1,000,000', '3')
     """
-    return f"{int(1 / Decimal(repr(min(delta, 1.0)))):,}"
+    return f"{inverse(delta):,}"

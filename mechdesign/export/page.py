@@ -14,6 +14,7 @@ from typing import Any
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError
+from mechdesign.data.about import EarlierWave
 from mechdesign.data.json_lines import parse_distinct
 from mechdesign.export.clients import (
     ExportSettings,
@@ -25,9 +26,20 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.export.disclosure import is_certain, limit_for_respondents
+from mechdesign.export.form import PageTexts, blocks_of, page_texts, silence_of_all
 from mechdesign.export.messages import MessageReader
+from mechdesign.export.texts import Texts
 
-TITLE = "A question with a private answer"
+SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "device.js", "page.js")
+"""The parts of the page's own script, in their order."""
+
+SPOKEN = ("language", "form", "number", "report", "earlier", "device", "fault")
+"""The sections of sentences that the script says."""
+
+EXPERTS = ("guarantee_unknown", "identity_none")
+
+PRINTED = ("heading", "only", "drawn", "certain")
+"""The sentences about the report that stand in the page itself."""
 
 
 def page(mechanism: Mechanism, settings: ExportSettings) -> str:
@@ -39,10 +51,24 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     >>> text = page(KaryResponse.of(3, 1.0), ExportSettings("Sleep", "How often do you wake?"))
     >>> "<h1>Sleep</h1>" in text, "https://" in text
     (True, False)
+    >>> '<html lang="de"' in page(KaryResponse.of(3, 1.0), ExportSettings(language="de"))
+    True
     """
     require_no_shuffler(mechanism)
-    text = {"title": settings.title, "question": settings.question, "post": settings.post}
-    program = template("numbers.js") + filled(template("page.js"), {"PAGE": plain_json(text)})
+    texts = page_texts(mechanism, settings)
+    words = texts.words
+    tables = {name: dict(words.tables[name]) for name in SPOKEN}
+    tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
+    tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
+    content = {
+        "post": settings.post,
+        "lang": texts.language or None,
+        "blocks": [block.as_json() for block in blocks_of(mechanism, texts)],
+        "texts": tables,
+        "shared": settings.shared,
+        "earlier": [_wave(wave) for wave in mechanism.about.earlier],
+    }
+    program = filled("".join(map(template, SCRIPTS)), {"PAGE": plain_json(content)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
     policy = {
         "default-src": "'none'",
@@ -53,38 +79,107 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    title = html.escape(settings.title or TITLE)
+    title = html.escape(texts.title)
     return filled(
         template("page.html"),
         {
             "HEADER": header("html", settings),
+            "LANGUAGE": html.escape(words.code),
+            "DIRECTION": words.direction,
             "POLICY": "; ".join(f"{name} {value}" for name, value in policy.items()),
             "TITLE": title,
             "TITLE_AGAIN": title,
-            "LEAVES": html.escape(_what_leaves(mechanism), quote=False),
-            "DRAWN": _draw_words(mechanism),
+            "LEAVES": html.escape(_sent_words(mechanism, words), quote=False),
+            "ONLY": html.escape(_only_words(mechanism, words), quote=False),
             "STYLE": style,
             "SCRIPT": script,
+            "TEXTS_LANGUAGE": _of_language(texts),
+            "INTRODUCTION": _introduction(mechanism, settings, texts),
+            "THANKS": _paragraphs("thanks", texts.about.thanks, _of_language(texts)),
+            "CONTACT": _contact(texts),
+            **_fixed_words(words),
         },
     )
 
 
-def _what_leaves(mechanism: Mechanism) -> str:
-    """Return what is sent, and what it can reveal: next to the button, whatever epsilon is."""
-    begin = "Your answer does not leave this device. A report is drawn from it"
-    if is_certain(mechanism):
-        begin = "A report is drawn from your answer"
+FIXED = {
+    "NOSCRIPT": "page.script",
+    "MAKE": "page.make",
+    "HEADING": "report.heading",
+    "UNSENT": "device.unsent",
+    "NEXT": "device.next",
+    "SUMMARY": "experts.summary",
+    "MECHANISM": "experts.mechanism",
+    "GUARANTEE": "experts.guarantee",
+    "FINGERPRINT_NAME": "experts.fingerprint",
+    "IDENTITY": "experts.identity",
+    "DIGEST": "experts.digest",
+}
+"""The sentences at places of the template that never change."""
+
+
+def _fixed_words(words: Texts) -> dict[str, str]:
+    """Return what stands at the places of the template in a language."""
+    result = {place: html.escape(words.say(key), quote=False) for place, key in FIXED.items()}
+    command = "<code>mechdesign audit</code>"
+    return {**result, "AUDIT": html.escape(words.tables["experts"]["audit"]).replace("{command}", command)}
+
+
+def _wave(wave: EarlierWave) -> dict[str, Any]:
+    """Return what the page knows of an earlier wave: its name, where its reports are kept, and epsilon."""
+    place = f"mechdesign report {wave.fingerprint} survey={wave.id} "
+    numbers: dict[str, float | None] = {"epsilon": None, "delta": 0.0}
+    if wave.guarantee is not None:
+        numbers = {"epsilon": float(wave.guarantee.epsilon), "delta": float(wave.guarantee.delta)}
+    return {"wave": wave.wave, "place": place, **numbers}
+
+
+def _introduction(mechanism: Mechanism, settings: ExportSettings, texts: PageTexts) -> str:
+    """Return what stands before the questions."""
+    lead = texts.about.question if len(mechanism.recipe().inputs) > 1 else ""
+    shared = texts.words.say("device.shared") if settings.shared else ""
+    silence = silence_of_all(mechanism, texts)
     return (
-        f"{begin} at random, and you see it before it is sent. The survey computes percentages or averages "
-        f"from the reports of many. {limit_for_respondents(mechanism)}"
+        _paragraphs("introduction", texts.about.introduction, _of_language(texts))
+        + _paragraphs("lead", lead, _of_language(texts))
+        + _paragraphs("shared", shared)
+        + _paragraphs("silence", silence)
     )
 
 
-def _draw_words(mechanism: Mechanism) -> str:
-    """Return how a report relates to the answer."""
-    if is_certain(mechanism):
-        return "It was drawn at random, but it can show your answer with practical certainty."
-    return "It was drawn at random: it need not be your answer."
+def _contact(texts: PageTexts) -> str:
+    """Return whom respondents can ask."""
+    contact = texts.about.contact
+    return _paragraphs("contact", texts.words.say("page.contact", contact=contact) if contact else "")
+
+
+def _of_language(texts: PageTexts) -> str:
+    """Return the attribute that states the language of the survey's texts where it is not the page's."""
+    return f' lang="{html.escape(texts.language)}"' if texts.language else ""
+
+
+def _paragraphs(kind: str, text: str, attributes: str = "") -> str:
+    """Return the paragraphs of a text, between which there is an empty line; nothing for no text."""
+    return "".join(
+        f'<p class="{kind}"{attributes}>{html.escape(part, quote=False)}</p>\n'
+        for part in text.split("\n\n")
+        if part
+    )
+
+
+def _sent_words(mechanism: Mechanism, words: Texts) -> str:
+    """Return what is sent, and what it can reveal: next to the button, whatever epsilon is."""
+    return words.joined([words.say(f"sent.{_kind(mechanism)}"), limit_for_respondents(mechanism, words)])
+
+
+def _only_words(mechanism: Mechanism, words: Texts) -> str:
+    """Return what is sent, and how it relates to the answer."""
+    return words.joined([words.say("report.only"), words.say(f"report.{_kind(mechanism)}")])
+
+
+def _kind(mechanism: Mechanism) -> str:
+    """Return how a report relates to the answer, as the names of sentences have it."""
+    return "certain" if is_certain(mechanism) else "drawn"
 
 
 def require_no_shuffler(mechanism: Mechanism) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mechdesign.collect.about import IDENTITY
 from mechdesign.collect.base import FORMAT, VERSION
 from mechdesign.core.errors import UnknownNameError, suggestion
+from mechdesign.data.about import IDENTITY, LANGUAGE, SEALED_FROM
 from mechdesign.data.intake import MISSING
 from mechdesign.exact.numbers import EXACT_BELOW
 from mechdesign.exact.randomness import TOTAL
@@ -301,7 +301,7 @@ def schema(kind: str) -> Schema:
         raise UnknownNameError("schema", f"no schema of the type '{kind}'", suggestion(kind, TABLES))
     fields: dict[str, Schema] = {
         "format": {"const": FORMAT},
-        "version": {"const": VERSION},
+        "version": {"enum": [SEALED_FROM, VERSION]},
         "type": {"const": kind},
         "about": _about(),
         "content": content_schema(kind),
@@ -318,6 +318,20 @@ def schema(kind: str) -> Schema:
 
 
 def _about() -> Schema:
-    """Return the schema of title, question, planned users and identity of a survey, each where it is."""
+    """Return the schema of what is said about a survey, each entry where it is."""
     identity = {"type": "string", "pattern": f"^{IDENTITY.pattern}$"}
-    return record({"title": TEXT, "question": TEXT, "users": COUNT, "id": identity}, ())
+    language = {"type": "string", "pattern": f"^{LANGUAGE.pattern}$"}
+    fingerprint = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    guarantee = record(
+        dict.fromkeys(("epsilon", "delta", "notion", "covers", "distance"), TEXT),
+        ("epsilon", "delta", "notion", "covers"),
+    )
+    wave = {"id": identity, "fingerprint": fingerprint, "wave": TEXT, "guarantee": guarantee}
+    question = {"name": TEXT, "text": TEXT, "hint": TEXT}
+    question |= dict.fromkeys(("ends", "labels", "parts"), several(TEXT))
+    texts = dict.fromkeys(("title", "question", "introduction", "thanks", "contact"), TEXT)
+    texts |= {"language": language, "questions": several(record(question, ("name",)))}
+    own = {"users": COUNT, "id": identity, "wave": TEXT}
+    own["earlier"] = several(record(wave, ("id", "fingerprint")))
+    own["translations"] = several(record(texts, ("language",)))
+    return record({**texts, **own}, ())

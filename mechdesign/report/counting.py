@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
 from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.errors import DataError, MechDesignError, option, unread
+from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
+from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import Block, Coded, MissingRule, Source
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.exact.numbers import file_values, plain_values
@@ -333,7 +334,9 @@ LEAST_ROWS = 20
 """In fewer rows the code 0 may be missing by chance."""
 
 
-def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None = None) -> None:
+def require_codes(
+    mechanism: Mechanism, path: str, columns: Sequence[str] | None = None, form: FileForm = PLAIN
+) -> None:
     """Raise DataError when a column that has to hold codes does not look as if it did.
 
     Parameters
@@ -344,12 +347,14 @@ def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None
         People's data.
     columns : sequence of str, optional
         As the user names them; else those that the mechanism was built for, or all of the file.
+    form : FileForm
+        What is stated about the form of the file.
     """
     coded = mechanism.bare_codes()
     if not any(size for _, size in coded):
         return
     try:
-        table = open_table(path, MissingRule("drop"))
+        table = open_table(path, MissingRule("drop"), form=form)
         places = list(columns or mechanism.data_columns or table.columns)
         names = [name if name is not None else places[place] for place, (name, _) in enumerate(coded)]
         sizes = {name: size for name, (_, size) in zip(names, coded, strict=True) if size}

@@ -12,16 +12,16 @@ file. The CSV file has a column ``name`` and any of the keys of a question: ``ki
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from mechdesign.catalog.shipped import BYTE_ORDER_MARK, toml_problem
 from mechdesign.collect.collecting import require_commas, require_data
 from mechdesign.core.errors import (
     DataError,
@@ -35,9 +35,12 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.data.data_set import open_table
+from mechdesign.data.decimals import Decimals
+from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.intake import MISSING_CATEGORY, Coded, MissingRule, Values
 from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import FileTable, pyarrow_module
+from mechdesign.data.text_files import file_rows
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.questions import NO_ANSWER, Question
 from mechdesign.work.files import date_in, parse_toml, read_text
@@ -195,14 +198,14 @@ def _order(text: str) -> tuple[float, str]:
 def _number(name: str, seen: _Seen) -> dict[str, Any]:
     low, high = outward(seen.low, seen.high)
     result: dict[str, Any] = {"name": name, "range": [low, high]}
-    if seen.missing:  # a mean has no category for those who skip
-        result |= {"bins": np.linspace(low, high, 5).tolist(), "skip": True}
+    if seen.missing:
+        result["skip"] = True
     return result
 
 
 def _number_remarks(seen: _Seen) -> tuple[str, ...]:
     if seen.missing:
-        return ("some skip it, so it is asked in bins: a mean has no category for them",)
+        return ("some skip it: its mean is that of those who answered; bins = [...] asks for a histogram",)
     return ("its mean is asked; bins = [...] asks for a histogram and quantiles",)
 
 
@@ -233,8 +236,15 @@ YES, NO = ("true", "yes", "1"), ("", "false", "no", "0")
 Entry = dict[str, Any]
 
 
-def read_codebook(path: str | os.PathLike[str]) -> dict[str, Entry]:
+def read_codebook(path: str | os.PathLike[str], form: FileForm = PLAIN) -> dict[str, Entry]:
     r"""Return the questions of a codebook by name, each as a model states it, checked.
+
+    Parameters
+    ----------
+    path : path
+        TOML, or a table: CSV or an Excel workbook.
+    form : FileForm
+        What is stated about the form of a table.
 
     Raises
     ------
@@ -251,16 +261,11 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Entry]:
     """
     where = os.fspath(path)
     try:
-        text = read_text(path, LARGEST_CODEBOOK, DataError)
-        stated = _of_toml(text) if where.endswith(".toml") else _of_csv(text)
+        stated = _of_toml(path) if where.endswith(".toml") else _of_table(path, form)
     except OSError as error:
         raise DataError(where, unread(error), "check the path") from None
-    except (ValueError, csv.Error) as error:
-        if isinstance(error, MechDesignError):
-            raise error.within(where) from None
-        raise DataError(where, f"is not a codebook ({error})", "give CSV or TOML in UTF-8") from None
     except MechDesignError as error:
-        raise error.within(where) from None
+        raise (error if error.is_about(where) else error.within(where)) from None
     result: dict[str, Entry] = {}
     for item in stated:
         try:
@@ -275,8 +280,15 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Entry]:
     return result
 
 
-def _of_toml(text: str) -> list[Entry]:
-    document = parse_toml(text)
+def _of_toml(path: str | os.PathLike[str]) -> list[Entry]:
+    text = ""
+    try:
+        text = read_text(path, LARGEST_CODEBOOK, DataError).removeprefix(BYTE_ORDER_MARK)
+        document = parse_toml(text)
+    except ValueError as error:
+        if isinstance(error, MechDesignError):
+            raise
+        raise DataError(os.fspath(path), toml_problem(error, text)) from None
     if (date := date_in(document)) is not None:
         raise DataError(date[0], f"{date[1]} is a date or a time", "put it in quotes")
     parameters = document.get("parameters")
@@ -286,9 +298,18 @@ def _of_toml(text: str) -> list[Entry]:
     return result
 
 
-def _of_csv(text: str) -> list[Entry]:
-    rows = list(csv.reader(text.removeprefix("\ufeff").splitlines(), strict=True))
+def _of_table(path: str | os.PathLike[str], form: FileForm) -> list[Entry]:
+    where = os.fspath(path)
+    rows = file_rows(path, where, replace(form, sheet=""), LARGEST_CODEBOOK)
     header = [name.strip() for name in rows[0]] if rows else []
+    stated = "" if form.decimal == RECOGNIZED else form.decimal
+    decimals = Decimals(where, stated, frozenset(), points=True)
+    numeric = [place for place, name in enumerate(header) if name in (*NUMBERS, "bins")]
+    for row in rows[1:]:
+        for place in numeric:
+            if place < len(row):
+                edges = decimals.plain(header[place], row[place].split(SEPARATOR))
+                row[place] = SEPARATOR.join(edges)
     for name in header:
         if name not in KEYS:
             raise UnknownNameError("codebook", f"no column '{name}'", suggestion(name, KEYS))
@@ -456,7 +477,11 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def draft(
-    data: str, columns: Sequence[str] = (), codebook: str | None = None, private: bool = False
+    data: str,
+    columns: Sequence[str] = (),
+    codebook: str | None = None,
+    private: bool = False,
+    form: FileForm = PLAIN,
 ) -> Draft:
     """Return the draft of a survey for a file.
 
@@ -470,17 +495,19 @@ def draft(
         Questions in it are taken from it; their values are not read.
     private : bool
         Whether names and types have to do for the others: no row of the file is read.
+    form : FileForm
+        What is stated about the form of the files; a codebook has that of the data unless it shows its own.
 
     Raises
     ------
     DataError
         For a file, a column or a codebook that cannot be used.
     """
-    table = open_table(data, MissingRule("category"))
+    table = open_table(data, MissingRule("category"), form=form)
     names = list(columns) or list(table.columns)
     require_commas(table)
     require_data(table, names)
-    known = {} if codebook is None else read_codebook(codebook)
+    known = {} if codebook is None else read_codebook(codebook, form)
     rest = [name for name in names if name not in known]
     proposed = of_types(table, rest) if private else of_values(table, rest)
     by_name = {item.name: item for item in proposed}

@@ -30,6 +30,7 @@ from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
+from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
 from mechdesign.data.intake import Block, MissingRule
 from mechdesign.data.outputs import DATA, require_output
 from mechdesign.data.reading import Copies, CountedFile
@@ -72,6 +73,7 @@ def outputs_of(paths: Sequence[str]) -> list[str]:
     sources: dict[str, str] = {}
     for path in paths:
         name = SPOOLED if path == STANDARD_INPUT else os.path.relpath(os.path.abspath(path), common)
+        name = name if plain_suffix(name) == Path(name).suffix.lower() else os.path.splitext(name)[0]
         if not name.lower().endswith(DATA):
             name = f"{os.path.splitext(name)[0]}.csv"
         other = sources.setdefault(name, path)
@@ -139,6 +141,8 @@ class Order:
         whether it is for reports.
     alone : bool
         Whether there is one file only; one of many may be without rows.
+    form : FileForm
+        What is stated about the form of the files.
     """
 
     text: str
@@ -146,6 +150,7 @@ class Order:
     options: dict[str, Any]
     missing: tuple[str, tuple[str, ...], bool, str, bool]
     alone: bool
+    form: FileForm = PLAIN
 
     @property
     def mechanism(self) -> Mechanism:
@@ -155,7 +160,7 @@ class Order:
     def table(self, path: str, name: str) -> Any:
         """Return a table that notes its digest."""
         rule = with_messages(MissingRule(*self.missing), self.mechanism)
-        table = open_table(path, rule, name, Path(path).suffix.lower())
+        table = open_table(path, rule, name, Path(path).suffix.lower(), self.form)
         table.copies, table.shows = Copies(identical=True), False
         return table
 
@@ -176,13 +181,18 @@ def _mechanism(text: str, owner: str) -> Mechanism:
 
 
 def order_of(
-    mechanism: Mechanism, owner: str, settings: Settings, missing: MissingRule, paths: Sequence[str]
+    mechanism: Mechanism,
+    owner: str,
+    settings: Settings,
+    missing: MissingRule,
+    paths: Sequence[str],
+    form: FileForm = PLAIN,
 ) -> Order:
     """Return the settings that all pieces share; refuse the standard input, which workers do not have."""
     if STANDARD_INPUT in paths:
         raise ParameterError("--dask", "workers cannot read the standard input", "save it to files")
     rule = (missing.rule, missing.codes, missing.category, missing.word, missing.reports)
-    return Order(json.dumps(mechanism.document()), owner, dict(settings.options), rule, len(paths) == 1)
+    return Order(json.dumps(mechanism.document()), owner, dict(settings.options), rule, len(paths) == 1, form)
 
 
 def count_piece(order: Order, path: str, name: str) -> Counts:

@@ -139,7 +139,7 @@ def _is_number(cell: str) -> bool:
     if cell in ("-", ""):
         return True
     try:
-        float(cell)
+        float(cell.removeprefix("±").removesuffix(" points"))
     except ValueError:
         return False
     return True

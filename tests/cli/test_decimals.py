@@ -25,7 +25,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.ledger import ledger as ledgers
 from mechdesign.ledger.account import total
 from mechdesign.ledger.ledger import collected_of
@@ -46,7 +46,7 @@ BUILDERS = {
     "attributes": lambda e: AttributeSampling.of(Duchi, e, 4, 3),
     "harmony": lambda e: Harmony(e, 4),
     "views": lambda e: MarginalRelease.of([2, 3], [(0,), (1,), (0, 1)], e),
-    "survey": lambda e: Survey.of(ASKED, e),
+    "survey": lambda e: SurveyMechanism.of(ASKED, e),
     "queries": lambda e: md.solve(md.LinearQueries(workload=np.eye(3).tolist(), epsilon=e)).mechanism(),
     "events": lambda e: md.solve(md.EventCounts(slots=2, most=1, prior=[0.5, 0.5], epsilon=e)).mechanism(),
 }

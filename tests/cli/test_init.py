@@ -145,7 +145,7 @@ def test_columns_of_every_type_of_a_parquet_file_work_up_to_the_estimate(folder,
         (["people.csv", "--codebook", "codes.toml", "-o", "s.toml"], ["codes.toml: questions: are missing"]),
         (["people.csv", "--epsilon", "0", "-o", "s.toml"], ["--epsilon", "give a larger one"]),
         (["people.csv", "--users", "0", "-o", "s.toml"], ["users"]),
-        (["semicolons.csv", "-o", "s.toml"], ["separated by semicolons"]),
+        (["semicolons.csv", "-o", "s.toml"], ["its columns may be separated by commas or by semicolons"]),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, arguments, texts):
@@ -153,7 +153,7 @@ def test_bad_input_is_one_line_and_writes_nothing(folder, capsys, arguments, tex
     Path("wrong.csv").write_text("name,lables\nsex,f|m\n")
     Path("twice.csv").write_text("name,labels\nsex,f|f\n")
     Path("half.csv").write_text("name,low\nage,18\n")
-    Path("semicolons.csv").write_text("age;sex\n1;f\n")
+    Path("semicolons.csv").write_text("age, in years;sex, m or f\n1,2;f,\n")
     before = {path: path.read_bytes() for path in Path.cwd().iterdir()}
     assert main(["init", *arguments]) == 2
     output, error = capsys.readouterr()

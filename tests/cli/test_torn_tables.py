@@ -85,15 +85,16 @@ def test_the_data_of_a_mechanism_file_are_part_of_its_digest(folder, capsys):
 def test_files_that_only_look_like_tables(folder, capsys):
     mechanism = build(capsys, "survey.toml")
     for name, text, message in (
-        ("semicolons.csv", "name;answer\nAnn;a\n", "separated by semicolons; save it with commas"),
-        ("tabs.csv", "name\tanswer\nAnn\ta\n", "separated by tabs"),
+        ("bars.csv", "name|answer\nAnn|a\n", "unknown category 'Ann|a'"),
         ("headless.csv", "a\nb\na\n", "its first line is 'a', which is an answer: add a header line"),
         ("endless.csv", "a" * (1 << 20) + "a", "its first line is longer than 1048576 characters"),
     ):
         (folder / name).write_text(text)
         assert message in refused(capsys, "randomize", mechanism, name, "-o", "r.csv")
-    error = refused(capsys, "randomize", mechanism, "semicolons.csv", "--column", "answer", "-o", "r.csv")
-    assert "separated by semicolons" in error
+    (folder / "semicolons.csv").write_text("name;answer\nAnn;a\n")
+    options = ["--column", "answer", "--delimiter", "comma", "-o", "r.csv"]
+    error = refused(capsys, "randomize", mechanism, "semicolons.csv", *options)
+    assert "its columns are separated by semicolons; add --delimiter semicolon" in error
     said(capsys, "randomize", mechanism, "headless.csv", "--column", "a", "-o", "r.csv")
 
 

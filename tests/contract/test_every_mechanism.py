@@ -21,7 +21,7 @@ from mechdesign.collect import load_mechanism
 from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.survey import Survey
+from mechdesign.families.survey import SurveyMechanism
 from tests.meta.test_shown import MECHANISMS
 from tests.support.mechanism_files import opened
 
@@ -68,7 +68,7 @@ def values_for(mechanism: Any, users: int = USERS) -> Any:
     """Return what users may hold: of every kind of answer that the codec takes, in turn."""
     if isinstance(mechanism, Protocol):
         return np.arange(users) % 2
-    if isinstance(mechanism, Survey):
+    if isinstance(mechanism, SurveyMechanism):
         labels = [question.labels for question in mechanism.questions]
         return np.array([[each[one % 2] for each in labels] for one in range(users)])
     return np.asarray(getattr(mechanism, "local", mechanism).codec.examples(users))

@@ -9,9 +9,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect.about import About
 from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
+from mechdesign.data.about import About
 from mechdesign.data.intake import Intake
 from tests.meta.test_shown import MECHANISMS
 

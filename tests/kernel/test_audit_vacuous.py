@@ -25,7 +25,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.families.workload.weights import audit_patterns
 
 ONE_ROW = np.array([[TOTAL]])
@@ -132,7 +132,7 @@ BUILT = {
     "views": (lambda n: MarginalRelease.of([2, 2], [(0,), (1,)][:n], 1.0), 2),
     "bits": (lambda n: JointResponse.of([n], epsilon=9.0, redraw=0.2, keep=0.75, add=0.5), 2),
     "questions": (
-        lambda n: Survey.of([Question(str(place), labels=("a", "b")) for place in range(n)], 1.0),
+        lambda n: SurveyMechanism.of([Question(str(place), labels=("a", "b")) for place in range(n)], 1.0),
         1,
     ),
     "promised users": (lambda n: Promise(n, 1.0, 1e-6), 2),

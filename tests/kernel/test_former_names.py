@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.extensions import FormerAttribute, former_modules
-from mechdesign.families.survey import Question, RememberedReports, Survey
+from mechdesign.families.survey import Question, RememberedReports, SurveyMechanism
 
 PROGRAM = """
 import warnings
@@ -68,7 +68,7 @@ ATTRIBUTES = {
     "shuffle.messages.BatchShuffler": {"kept": "released_places"},
     "shuffle.protocol.Protocol": {"drawn": "public_seeds"},
     "survey.RememberedReports": {"drawn": "reports_for"},
-    "survey.Survey": {"told": "part_information", "wanted": "requests"},
+    "survey.SurveyMechanism": {"told": "part_information", "wanted": "requests"},
     "survey.SurveyDesign": {"asked": "questionnaire"},
     "survey.SurveyLimit": {"told": "information", "wanted": "table_weights"},
     "survey.SurveyResult": {"wanted": "request"},
@@ -95,7 +95,7 @@ def test_a_former_attribute_reads_and_warns():
 
 
 def test_former_arguments_are_taken_with_a_warning():
-    survey = Survey.of([Question("smokes", labels=("no", "yes"))], epsilon=1.0)
+    survey = SurveyMechanism.of([Question("smokes", labels=("no", "yes"))], epsilon=1.0)
     with pytest.warns(DeprecationWarning, match="the argument 'kept' is called 'reports' now"):
         assert len(RememberedReports(survey, kept={})) == 0
     with pytest.raises(TypeError, match="wished"):

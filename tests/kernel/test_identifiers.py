@@ -12,7 +12,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.core.errors import RowError
 from mechdesign.data.identifiers import identifier, identifier_or, identifiers
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.families.survey.remembered_reports import RememberedReports
 
 LABELS = tuple(f"a{number}" for number in range(40))
@@ -53,8 +53,8 @@ def test_two_forms_of_one_identifier_appear_twice():
         identifiers(["2.0"], seen)
 
 
-def survey() -> Survey:
-    return Survey.of([Question("a", labels=LABELS)], 1.0)
+def survey() -> SurveyMechanism:
+    return SurveyMechanism.of([Question("a", labels=LABELS)], 1.0)
 
 
 @pytest.mark.parametrize("again", [[1.0, 2.0], ["1.0", "2.0"], [" 1", "2 "], np.array([1, 2])])

@@ -15,7 +15,7 @@ from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.data.intake import array_of
 from mechdesign.exact.numbers import doubles, mask_of, wholes
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from tests.contract.test_every_mechanism import COUNTED, PROTOCOLS, client_of, made, server_of, values_for
 
 MISSING = "row 2: is missing|row 2: has no answer"
@@ -91,7 +91,9 @@ def test_the_mask_of_a_row_and_of_a_record_belongs_to_its_row():
 
 
 def test_a_masked_answer_is_no_answer_where_a_question_may_be_skipped():
-    survey = Survey.of([Question("a", labels=("x", "y"), skip=True), Question("b", labels=("x", "y"))], 2.0)
+    survey = SurveyMechanism.of(
+        [Question("a", labels=("x", "y"), skip=True), Question("b", labels=("x", "y"))], 2.0
+    )
     hidden = numpy.ma.array(["x", "y"], mask=[False, True])
     codes, _ = survey.questions.encode({"a": hidden, "b": ["x", "y"]})
     assert codes.tolist() == [0, 2]
@@ -136,7 +138,7 @@ def test_a_frame_of_objects_with_a_masked_one():
 
 def test_users_and_counts_with_a_mask_are_refused():
     hidden = numpy.ma.array([1, 2, 3], mask=[False, True, False])
-    survey = Survey.of([Question("a", labels=("x", "y"))], 2.0)
+    survey = SurveyMechanism.of([Question("a", labels=("x", "y"))], 2.0)
     with pytest.raises(RowError, match="users: row 2: is missing"):
         survey.remember({"a": ["x", "y", "x"]}, users=hidden)
     for kind in ("kary-response", "finite-channel", "linear-queries", "event-counts"):
@@ -180,7 +182,7 @@ def test_an_unknown_report_is_not_to_be_left_out():
 
 
 def test_a_row_that_is_not_a_list_of_answers():
-    survey = Survey.of([Question("a", labels=("no", "yes"))], 1.0)
+    survey = SurveyMechanism.of([Question("a", labels=("no", "yes"))], 1.0)
     for rows in ([0, 1], ["no", "yes"], [None]):
         with pytest.raises(RowError, match=r"data: row 1: is .*; give one answer to each question"):
             survey.randomize(rows)

@@ -14,7 +14,7 @@ from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import Harmony
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 
 LABELS = [["no", "yes", "missing"], ["f", "m"]]
 DATA = pd.DataFrame(
@@ -27,7 +27,7 @@ DATA = pd.DataFrame(
 
 
 def survey():
-    return Survey.of(
+    return SurveyMechanism.of(
         [Question("smokes", labels=("no", "yes"), skip=True), Question("sex", labels=("f", "m"))], 1.0
     )
 

@@ -21,7 +21,7 @@ from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.survey.parts import NumberPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
-from mechdesign.families.survey.survey import Survey
+from mechdesign.families.survey.survey import SurveyMechanism
 from mechdesign.ledger.ledger import account, collected_of
 
 DELTA = 0.25
@@ -43,9 +43,9 @@ def number() -> GridMean:
     return GridMean(channel, [-0.5, 0.5, 1.5], 0.0, 1.0)
 
 
-def survey_of(*kinds: str, epsilon: float, delta: float = 0.0) -> Survey:
+def survey_of(*kinds: str, epsilon: float, delta: float = 0.0) -> SurveyMechanism:
     parts = {"table": TablePart(ASKED, [0], table()), "number": NumberPart(ASKED, 1, number())}
-    return Survey(ASKED, epsilon, [[parts[kind] for kind in kinds]], delta=delta)
+    return SurveyMechanism(ASKED, epsilon, [[parts[kind] for kind in kinds]], delta=delta)
 
 
 def test_the_parts_are_what_they_are_said_to_be():
@@ -182,7 +182,7 @@ SUMS = [
 
 def of_two(first, second, epsilon, delta=0.0):
     parts = [TablePart(TWO, [place], each) for place, each in enumerate((first, second))]
-    return Survey(TWO, epsilon, [parts], delta=delta)
+    return SurveyMechanism(TWO, epsilon, [parts], delta=delta)
 
 
 @pytest.mark.parametrize(("first", "second", "whole"), SUMS)

@@ -89,7 +89,7 @@ MAKE = """
 import sys
 from pathlib import Path
 import numpy as np
-from mechdesign.collect.about import About
+from mechdesign.data.about import About
 from mechdesign.families.response.scale_response import (ScaleResponse)
 mechanism = ScaleResponse.of(5, 2.0, ["never", "seldom", "now and then", "often", "always"])
 mechanism.with_about(About(id="scale-2026")).save("scale.json")

@@ -37,10 +37,14 @@ BELOW = {
     "report": (
         "core exact work data show audit solvers collect families catalog export foreign ledger analysis"
     ),
+    "survey": (
+        "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
+        "report"
+    ),
     "papers": "core exact work data show audit solvers collect families catalog foreign ledger report",
     "cli": (
         "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
-        "report papers"
+        "report survey papers"
     ),
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}

@@ -42,7 +42,7 @@ from mechdesign.families.shuffle import BatchShuffler
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from tests.support.failures import assert_each
 from tests.support.protocols import PROTOCOLS
 from tests.support.shipped import loaded
@@ -94,8 +94,10 @@ MECHANISMS = {
         "SetResponse(3 attributes, product widths=[1, 2, 1], epsilon=2)",
     ),
     "survey": (
-        lambda: Survey.of([Question("a", labels=("no", "yes")), Question("b", labels=("x", "y", "z"))], 1.0),
-        "Survey(2 questions, 2 designs, epsilon=1)",
+        lambda: SurveyMechanism.of(
+            [Question("a", labels=("no", "yes")), Question("b", labels=("x", "y", "z"))], 1.0
+        ),
+        "SurveyMechanism(2 questions, 2 designs, epsilon=1)",
     ),
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),

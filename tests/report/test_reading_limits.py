@@ -19,6 +19,7 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.data import data_set, outputs as formats
 from mechdesign.data.data_set import open_table
+from mechdesign.data.forms import COMPRESSIONS, UTF_16
 from mechdesign.data.json_lines import json_problem
 from mechdesign.data.outputs import FORMATS
 from mechdesign.work.files import parse_json
@@ -138,6 +139,13 @@ def test_files_of_other_formats_are_named(mark, monkeypatch, capsys, tmp_path, s
     given(monkeypatch, io.BytesIO(content))
     assert main(["estimate", "m.json", name]) == 2
     kind, remedy = FORMATS[start]
+    if name.startswith("r.csv") and (start in COMPRESSIONS or start in UTF_16):  # is read, and is damaged
+        error = capsys.readouterr().err
+        assert error.startswith(f"mechdesign: {name}: ")
+        assert error.count("\n") == 1
+        return
+    if name == "r.xlsx" and start == b"PK\x03\x04":
+        kind, remedy = "not an Excel workbook (.xlsx)", "name it as what it is, or save it in Excel again"
     assert capsys.readouterr().err == f"mechdesign: {name}: is {kind}; {remedy}\n"
 
 
@@ -236,13 +244,16 @@ MONKEY = [
     [
         (
             QUALTRICS,
-            "is a Qualtrics export with three header lines; delete the lines of questions and of ImportIds",
+            "is a Qualtrics export with three header lines; use mechdesign import, or delete the lines",
         ),
         (
             [QUALTRICS[0], *QUALTRICS[2:]],
-            "is a Qualtrics export with two header lines; delete that of ImportIds",
+            "is a Qualtrics export with two header lines; use mechdesign import, or delete that of ImportIds",
         ),
-        (MONKEY, "is a SurveyMonkey export with two header lines; join them into one"),
+        (
+            MONKEY,
+            "is a SurveyMonkey export with two header lines; use mechdesign import, or join them into one",
+        ),
         (["Question,", ",Response", "1,no"], "is a SurveyMonkey export with two header lines"),
     ],
 )

@@ -30,7 +30,7 @@ from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, Se
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, DiscretePiecewise, Duchi, Harmony
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload import WorkloadRelease
@@ -49,7 +49,7 @@ def _channel(answers: int, reports: int) -> FiniteChannel:
     )
 
 
-def _survey() -> Survey:
+def _survey() -> SurveyMechanism:
     """Return a survey whose designs have a table with a rounded number, a number, and sets."""
     asked = Questions(
         [
@@ -63,10 +63,26 @@ def _survey() -> Survey:
     number = NumberPart(asked, 1, DiscretePiecewise(0.5, 18.0, 90.0))
     sets = SetPart(asked, [2, 3], SetResponse.of([4, 5], 0.5, ProductSet([2, 2]), tables=[]))
     region = TablePart(asked, [3], SubsetSelection.of(5, 0.5, 2))
-    return Survey(asked, 1.0, [[table, sets], [number, region]], [TOTAL // 3, TOTAL - TOTAL // 3])
+    return SurveyMechanism(asked, 1.0, [[table, sets], [number, region]], [TOTAL // 3, TOTAL - TOTAL // 3])
 
 
-def _ordered() -> Survey:
+def _skipped() -> SurveyMechanism:
+    """Return a survey with a number that may be skipped, alone, in a table and in sets."""
+    asked = Questions(
+        [
+            Question("smokes", labels=("no", "yes")),
+            Question("hours", "number", low=-10, high=60, skip=True),
+            Question("region", labels=("n", "e", "s", "w")),
+        ]
+    )
+    alone = TablePart(asked, [1], KaryResponse.of(3, 1.0))
+    table = TablePart(asked, [0, 1], SubsetSelection.of(6, 1.0, 2))
+    sets = SetPart(asked, [1, 2], SetResponse.of([3, 4], 1.0, ProductSet([1, 2]), tables=[]))
+    weights = [TOTAL // 3, TOTAL // 3, TOTAL - 2 * (TOTAL // 3)]
+    return SurveyMechanism(asked, 1.0, [[alone], [table], [sets]], weights)
+
+
+def _ordered() -> SurveyMechanism:
     """Return a survey with an ordered question that is asked for its cumulative shares."""
     labels = ("bad", "fair", "good", "very good")
     asked = Questions(
@@ -76,7 +92,7 @@ def _ordered() -> Survey:
         OrderedPart(asked, 0, best_prefix_channel(4, 1.0)),
         TablePart(asked, [1], KaryResponse.of(2, 0.5)),
     )
-    return Survey(asked, 1.5, [[health, sex]])
+    return SurveyMechanism(asked, 1.5, [[health, sex]])
 
 
 def _attributes() -> AttributeSampling:
@@ -154,6 +170,7 @@ CLIENTS = {
     "set-response": lambda: SetResponse.of([2, 6, 9], 2.0, ProductSet([1, 4, 3])),
     "survey": _survey,
     "survey with ordered answers": _ordered,
+    "survey with a skipped number": _skipped,
     "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
 }
 """By type, or by another name where there are several of a type."""

@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.about import About
 from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.kernel import Answer, Recipe, rng_alone
@@ -43,6 +42,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed, encode
+from mechdesign.data.about import About
 from mechdesign.data.intake import Block, Intake, Source
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts as SurveyCounts
     from mechdesign.families.survey.survey import (
         Design as Design,
-        Survey as Survey,
         SurveyAudit as SurveyAudit,
+        SurveyMechanism as SurveyMechanism,
     )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
@@ -39,7 +39,7 @@ else:  # a type checker would take every unknown name for known
             "remembered_reports": "RememberedReports",
             "results": "Request SurveyResult SurveyResults",
             "server": "SurveyCounts",
-            "survey": "Design Survey SurveyAudit",
+            "survey": "Design SurveyMechanism SurveyAudit",
         },
-        former={"Wanted": "Request"},
+        former={"Wanted": "Request", "Survey": "SurveyMechanism"},
     )

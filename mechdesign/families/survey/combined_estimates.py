@@ -42,11 +42,12 @@ from mechdesign.collect.intervals import (
 )
 from mechdesign.collect.oracle import Moments
 from mechdesign.collect.scores import few_users
+from mechdesign.families.survey.group_scores import SMALL_GROUP, SetScores
 from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 Law = tuple[Moments, Moments]
 """Moments of how many of some cells a report supports: for users in one of them, and for the others."""
@@ -155,6 +156,17 @@ class TableReports:
     supports: Codes
     law: Callable[[int], Law]
     information: float
+    size: int = 1
+    """Number of the mechanism's cells in a cell of the table."""
+
+    def scores(self) -> SetScores:
+        """Return the scores of contrasts of cells."""
+        own, other = self.law(1)
+        rare = other[1] / self.size
+        likely = own[1] - (self.size - 1) * rare
+        width = likely + (self.size * len(self.supports) - 1) * rare  # of fractions: a whole number
+        moments = float(likely), float(rare), int(width)
+        return SetScores(self.users, self.each().value, self.information, *moments, self.size)
 
     def each(self) -> Evidence:
         """Return the evidence of the share of each cell."""
@@ -297,10 +309,6 @@ class Unknown(Limits):
         return np.ones(np.shape(difference), dtype=bool)
 
 
-SMALL_GROUP = 4.0
-"""A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
-
-
 @dataclass(frozen=True, eq=False)
 class GroupLimits(ScoreTestLimits):
     """The limits of the score test for the means of groups, in units of the range from 0 to 1.
@@ -402,13 +410,13 @@ class RangedLimits(Limits):
 
 
 def group_means(
-    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
+    survey: SurveyMechanism, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
 ) -> AttributeMeans:
     """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
 
     Parameters
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     counts : SurveyCounts
     request : Request
         The group and the number.

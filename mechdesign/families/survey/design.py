@@ -55,7 +55,7 @@ from mechdesign.families.survey.part_plans import planned_part
 from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
-from mechdesign.families.survey.survey import Survey
+from mechdesign.families.survey.survey import SurveyMechanism
 from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -146,7 +146,7 @@ def repeated_questions(variables: Variables) -> int:
     return sum(len(names) - len(set(names)) for names in designs)
 
 
-def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
+def runnable_survey(problem: SurveyDesign, variables: Variables) -> SurveyMechanism:
     """Return the survey of these designs; those that nobody would get are left out."""
     questions, epsilon = problem.questionnaire, float(variables["epsilon"])
     columns, shares = _columns_of(questions, variables), variables["shares"]
@@ -157,7 +157,7 @@ def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
         taken = budgets([ask.epsilon for ask in column], epsilon, [ask.kind in SOLVED for ask in column])
         designs.append([_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)])
     requests = [target.request for target in problem.targets[len(questions) :]]
-    return Survey(
+    return SurveyMechanism(
         questions, epsilon, designs, [float(shares[place]) for place in used], requests, problem.users
     )
 
@@ -252,7 +252,7 @@ def _listed(problem: SurveyDesign, field: str, value: Any) -> tuple[Any, ...]:
 
 
 @frozen_problem()
-class SurveyDesign(Problem[Survey]):
+class SurveyDesign(Problem[SurveyMechanism]):
     r"""Plan of the questions to each user: epsilon covers all questions of a user together.
 
     ::
@@ -429,7 +429,7 @@ class SurveyDesign(Problem[Survey]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Solution[Any]) -> Survey:
+    def mechanism(self, solution: Solution[Any]) -> SurveyMechanism:
         return runnable_survey(self, solution.variables)
 
 

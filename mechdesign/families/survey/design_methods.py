@@ -43,7 +43,7 @@ from mechdesign.families.survey.design_mixtures import (
 )
 from mechdesign.families.survey.design_setting import STEPS, Ask, SurveySetting
 from mechdesign.families.survey.part_plans import SurveyOutlook, expected_errors, outlook_of, users_for
-from mechdesign.families.survey.survey import Survey
+from mechdesign.families.survey.survey import SurveyMechanism
 
 AIM = 4e-6
 """A step aims at this part fewer users than planned, so that it ends where the planned ones are enough."""
@@ -441,7 +441,9 @@ SAID = {
 }
 
 
-def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None = None) -> SurveyOutlook:
+def outlook(
+    problem: SurveyDesign, solution: Solution[SurveyMechanism], users: int | None = None
+) -> SurveyOutlook:
     """Return the forecast before any user is asked; for the planned users by default.
 
     Raises
@@ -456,7 +458,7 @@ def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None
     return outlook_of(survey, count, goals, _bounds(problem, solution))
 
 
-def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
+def _bounds(problem: SurveyDesign, solution: Solution[SurveyMechanism]) -> list[str]:
     result = [f"{SAID[problem.goal]}: {solution.value:.6g}"]
     if solution.bound is not None:
         result[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
@@ -467,7 +469,9 @@ def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
     return result
 
 
-def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[str, float]]:
+def _bounds_of_solution(
+    problem: SurveyDesign, solution: Solution[SurveyMechanism]
+) -> list[tuple[str, float]]:
     """Return the bounds for every mechanism, the best one first; by entropy too where sets are too many."""
     bounds: dict[str, float] = dict(solution.notes.get("bounds_for_any_mechanism", {}))
     if bounds and SETS not in bounds:
@@ -480,16 +484,16 @@ def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> li
 def _widths(problem: SurveyDesign) -> list[float]:
     """Return the unit of an error of each result: 1 for shares, the range for means."""
     questions = [problem.questionnaire[target.request.subject] for target in problem.targets]
-    return [question.domain.width if question.is_mean else 1.0 for question in questions]
+    return [question.domain.width if question.is_number else 1.0 for question in questions]
 
 
-def _relative(problem: SurveyDesign, survey: Survey) -> list[float]:
+def _relative(problem: SurveyDesign, survey: SurveyMechanism) -> list[float]:
     """Return the standard error of each result with one user, as a part of what is possible."""
     alone = expected_errors(survey, 1).tolist()
     return [error / width for error, width in zip(alone, _widths(problem), strict=True)]
 
 
-def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterError:
+def _too_little(problem: SurveyDesign, survey: SurveyMechanism, users: int) -> ParameterError:
     rows = zip(_relative(problem, survey), survey.errors(users).items(), _widths(problem), strict=True)
     named = sorted(rows, key=lambda row: -row[0])
     listed = [f"{name} {error:.3g} (of {width:g})" for _, (name, error), width in named[:MOST_LISTED]]

@@ -21,7 +21,7 @@ from mechdesign.collect.base import mechanism_type
 from mechdesign.collect.combine import QuestionForm, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.core.errors import CertificateError, counted
+from mechdesign.core.errors import NORMAL, CertificateError, counted, margin_text
 from mechdesign.core.validation import integer
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
@@ -29,7 +29,7 @@ from mechdesign.families.survey.results import Request
 from mechdesign.show.tables import table
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 
 def effective_share(part: TablePart) -> float:
@@ -129,7 +129,7 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     return eta / (even - eta * (even - spread))
 
 
-def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
+def expected_errors(survey: SurveyMechanism, users: int) -> NDArray[np.float64]:
     """Return the standard error of each requested result with ``users`` users; infinite for no information.
 
     Of a table it is the root mean square over the cells (of a question that is wanted for its cumulative
@@ -151,11 +151,20 @@ def unit(questions: Questions, request: Request) -> float:
     if request.number is not None:
         return questions[request.number].domain.half ** 2 * questions[request.group].size
     first = questions[request.places[0]]
-    if first.is_mean:
-        return first.domain.half**2
+    if first.is_number and len(request.places) == 1:
+        return first.domain.half**2 * (ROUNDED if first.skip else 1.0)
     if is_cumulative(questions, request):
         return 1.0 / (first.size - 1)
     return 1.0 / math.prod(request.shape(questions))
+
+
+ROUNDED = 9.0 / 4.0
+"""From the variance of the three shares of a number that may be skipped, summed, to that of its mean.
+
+With shares u, v of the ends and r = u / (u + v) the variance of r is that of (1 - r) u - r v over (u + v)^2.
+At even shares it is (9/4)(1/4)(var u + var v - 2 cov), and the bracket is the summed variance of all three:
+the mean, in squared halves of the range, has 4 (9/4)(1/4) = 9/4 of it.
+"""
 
 
 def part_of(questions: Questions, document: Any) -> SurveyPart:
@@ -257,12 +266,20 @@ class Expected:
         The requested standard error.
     users : int or None
         How many users take the error to the goal.
+    is_share : bool
+        Whether it is of shares, and not of a mean.
     """
 
     name: str
     standard_error: float
     goal: float | None = None
     users: int | None = None
+    is_share: bool = True
+
+    @property
+    def margin(self) -> float:
+        """The margin of error that is expected: half the width of a normal 95% interval."""
+        return NORMAL * self.standard_error
 
 
 @dataclass(frozen=True)
@@ -271,7 +288,7 @@ class SurveyOutlook:
 
     Attributes
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     users : int
         For whom the errors are.
     results : tuple of Expected
@@ -279,7 +296,7 @@ class SurveyOutlook:
         What else is known, such as bounds.
     """
 
-    survey: Survey
+    survey: SurveyMechanism
     users: int
     results: tuple[Expected, ...]
     remarks: tuple[str, ...] = ()
@@ -310,8 +327,11 @@ class SurveyOutlook:
         return "\n".join(parts)
 
     def _expected(self) -> str:
-        header = ["result", f"standard error, {counted(self.users, 'user')}"]
-        rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
+        header = ["result", f"standard error, {counted(self.users, 'user')}", "margin of error"]
+        rows = [
+            [item.name, f"{item.standard_error:.4g}", margin_text(item.margin, item.is_share)]
+            for item in self.results
+        ]
         if any(item.goal is not None for item in self.results):
             header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
@@ -337,6 +357,7 @@ class SurveyOutlook:
             ],
             "results": [
                 {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+                | {"margin": item.margin}
                 for item in self.results
             ],
             "users_needed": self.users_needed,
@@ -344,13 +365,13 @@ class SurveyOutlook:
 
 
 def outlook_of(
-    survey: Survey, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
+    survey: SurveyMechanism, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
     """Return the forecast before any user is asked.
 
     Parameters
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     users : int
     goals : sequence of float or None
         The requested standard error of each result; none by default.
@@ -358,25 +379,26 @@ def outlook_of(
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question, Survey
+    >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> print(outlook_of(Survey.of(questions, epsilon=2.0), 1000, [0.05, None]))
+    >>> print(outlook_of(SurveyMechanism.of(questions, epsilon=2.0), 1000, [0.05, None]))
     users  report
     -----  ------
     50.0%  smokes
     50.0%  sex
     <BLANKLINE>
-    result  standard error, 1000 users  target  users needed
-    ------  --------------------------  ------  ------------
-    smokes                     0.02936    0.05           345
-    sex                        0.02936       -             -
+    result  standard error, 1000 users  margin of error  target  users needed
+    ------  --------------------------  ---------------  ------  ------------
+    smokes                     0.02936      ±5.8 points    0.05           345
+    sex                        0.02936      ±5.8 points       -             -
     each user gives away epsilon = 2 in total, over all questions together
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
     expected = []
-    for name, one, goal in zip(names, alone, goals or [None] * len(names), strict=True):
+    means = [survey.questions[request.subject].is_number for request in survey.requests]
+    for name, one, goal, is_mean in zip(names, alone, goals or [None] * len(names), means, strict=True):
         count = None if goal is None else users_for(one, goal)
-        expected.append(Expected(name, one / math.sqrt(users), goal, count))
+        expected.append(Expected(name, one / math.sqrt(users), goal, count, not is_mean))
     return SurveyOutlook(survey, users, tuple(expected), tuple(remarks))
 
 
@@ -392,7 +414,7 @@ def users_for(alone: float, error: float) -> int | None:
     return math.ceil(needed * (1.0 - 2.0**-40)) if math.isfinite(needed) else None
 
 
-def design_in_words(survey: Survey, number: int) -> str:
+def design_in_words(survey: SurveyMechanism, number: int) -> str:
     """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
     parts = survey.split.branches[number]
     texts = []

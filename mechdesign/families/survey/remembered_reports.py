@@ -53,11 +53,12 @@ from mechdesign.data.intake import ROWS, Block, Source, let_lack
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
+from mechdesign.families.survey.ticks import TickedSource, ticked
 from mechdesign.show.tables import range_text
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 FORMAT = "mechdesign-survey-reports"
 LARGEST_FILE = 1 << 28
@@ -74,15 +75,15 @@ class RememberedReports:
 
     Parameters
     ----------
-    survey : Survey
+    survey : SurveyMechanism
     reports : mapping, optional
         From users to reports.
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question, Survey
+    >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> survey = Survey.of(questions, epsilon=2.0)
+    >>> survey = SurveyMechanism.of(questions, epsilon=2.0)
     >>> memory = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
     >>> again = memory.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
     >>> bool(again[0] == memory.reports(["bob"])[0]), len(memory)
@@ -90,7 +91,7 @@ class RememberedReports:
     """
 
     @former_arguments(kept="reports")
-    def __init__(self, survey: Survey, reports: Mapping[str, str] | None = None) -> None:
+    def __init__(self, survey: SurveyMechanism, reports: Mapping[str, str] | None = None) -> None:
         self.survey = survey
         self.path: Path | None = None
         self._reports: dict[str, str] = dict(reports or {})
@@ -142,7 +143,7 @@ class RememberedReports:
             Who they are, one a row of the answers. 1, 1.0, "1" and "1 " are one user, and so are two ways to
             write one letter; large floats, which may be rounded, are refused.
         answers, rng, clip
-            See :meth:`Survey.randomize`.
+            See :meth:`SurveyMechanism.randomize`.
 
         Raises
         ------
@@ -197,7 +198,7 @@ class RememberedReports:
         self.path = place
 
     @classmethod
-    def load(cls, survey: Survey, path: str | os.PathLike[str]) -> Self:
+    def load(cls, survey: SurveyMechanism, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote, for the same survey.
 
         Raises
@@ -244,7 +245,7 @@ def _sum_of(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
+def _read(survey: SurveyMechanism, path: str | os.PathLike[str]) -> dict[str, str]:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
     except OSError as error:
@@ -268,7 +269,7 @@ STATE = Option("state", "path", "the file that keeps the reports; made when it i
 KEY = Option("key", "text", "the column that identifies users")
 
 
-def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
+def survey_operations(mechanism: SurveyMechanism) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember`` and ``estimate``."""
     takes = people(mechanism.questions.names, "an answer")
     key = Column("user", "identifier of the user, see --key", any_name=True)
@@ -285,14 +286,14 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = mechanism.source(settings["seed"])
     name = marked(REPORT, mechanism.survey_digest)
     for _, answers in _answers(mechanism, sources, settings):
         yield {name: mechanism.draw(answers, bits)}
 
 
-def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _remembered(mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield the reports that are kept, and keep those that are drawn before anything is yielded."""
     (source,) = sources
     state, key = _kept_where(mechanism, source, settings)
@@ -317,7 +318,7 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
         yield {marked(REPORT, mechanism.survey_digest): reports[start : start + ROWS]}
 
 
-def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[str, str]:
+def _kept_where(mechanism: SurveyMechanism, source: Source, settings: Settings) -> tuple[str, str]:
     """Return the file that keeps reports and the column that identifies users."""
     state, key = settings["state"], settings["key"]
     if not state:
@@ -334,10 +335,10 @@ def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[
 
 
 def _answers(
-    mechanism: Survey, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
+    mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
 ) -> Iterator[tuple[Block, Answers]]:
     """Yield the blocks of the data with the encoded answers of their rows."""
-    (source,) = sources
+    source = ticked(sources[0], mechanism.about, mechanism.questions)
     columns = list(settings["column"] or mechanism.data_columns)
     questions, names = mechanism.questions, mechanism.questions.names
     if set(columns) != set(names):
@@ -345,7 +346,11 @@ def _answers(
         raise DataError(source.name, f"the columns are {', '.join(columns)}, the questions {listed}")
     require_data(source, names)
     clip = bool(settings["clip"])
-    let_lack(source, (question.name for question in questions.all if question.skip))
+    optional, blank = [question.name for question in questions.all if question.skip], []
+    if isinstance(source, TickedSource):
+        optional = list(map(source.column, optional))
+        blank = [each.name for each in source.ticks if not each.skip]
+    let_lack(source, optional, blank)
     for block in source.blocks([*names, *more]):
         answers = []
         for question in questions.all:

@@ -16,6 +16,7 @@ from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.values import Counter
+from mechdesign.data.frames import Quantiles
 from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,
@@ -27,26 +28,42 @@ from mechdesign.families.survey.combined_estimates import (
     evidence,
     group_means,
 )
+from mechdesign.families.survey.derived_results import (
+    QUARTERS,
+    answered_quantiles,
+    answered_shares,
+    group_names,
+    group_shares,
+    rating_mean,
+    response_shares,
+)
+from mechdesign.families.survey.group_scores import CellScores
 from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
 from mechdesign.families.survey.questions import Question
-from mechdesign.families.survey.results import Quantiles, Request, SurveyResult, SurveyResults
+from mechdesign.families.survey.results import (
+    Axes,
+    GroupShares,
+    Request,
+    SurveyResult,
+    SurveyResults,
+)
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import Survey
+    from mechdesign.families.survey.survey import SurveyMechanism
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-QUARTERS = (0.25, 0.5, 0.75)
 
-
-def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
+def results_of(survey: SurveyMechanism, counts: SurveyCounts, population: bool) -> SurveyResults:
     """Return all requested results from the counts of a server."""
     results = tuple(_result(survey, counts, request, population) for request in survey.requests)
     return SurveyResults(results, counts.users, survey.epsilon, population, survey.delta)
 
 
-def _result(survey: Survey, counts: SurveyCounts, request: Request, population: bool) -> SurveyResult:
+def _result(
+    survey: SurveyMechanism, counts: SurveyCounts, request: Request, population: bool
+) -> SurveyResult:
     name, question = request.name(survey.questions), survey.questions[request.places[0]]
     if request.number is not None:
         domain = survey.questions[request.number].domain
@@ -65,19 +82,55 @@ def _result(survey: Survey, counts: SurveyCounts, request: Request, population: 
             even, half, 0, names, population, None, Unknown(even, 0.0, 1.0), (NOBODY,)
         )
         return SurveyResult(name, request, unknown)
+    if question.is_number and len(request.places) == 1:
+        return _skipped_number(name, request, question, [item.scores() for item in evidence_sources])
     cells = _shares([item.each() for item in evidence_sources], names, sample)
+    scores = [item.scores() for item in evidence_sources]
     if len(request.places) > 1:
-        return SurveyResult(name, request, cells, axes=axes)
+        return SurveyResult(
+            name, request, cells, axes=axes, groups=_groups(survey, request, axes, scores, sample)
+        )
+    answered = answered_shares(question, scores, sample)
+    mean = rating_mean(question, scores, sample)
     if not question.is_ordered:
-        return SurveyResult(name, request, cells)
+        return SurveyResult(name, request, cells, answered=answered, mean=mean)
     count = question.size - 1  # up to each category but the last one, or the last one before "no answer"
     ordered = _shares([item.sums(count) for item in evidence_sources], question.categories[:count], sample)
-    quartiles = None if question.skip else quantiles(ordered, question.categories[-1])
-    return SurveyResult(name, request, cells, ordered, quartiles)
+    if question.skip:
+        quartiles = answered_quantiles(question, scores, sample)
+    else:
+        quartiles = quantiles(ordered, question.categories[-1])
+    return SurveyResult(name, request, cells, ordered, quartiles, answered=answered, mean=mean)
+
+
+def _skipped_number(
+    name: str, request: Request, question: Question, scores: Sequence[CellScores]
+) -> SurveyResult:
+    """Return the share of those who answered, and their mean, of a number that may be skipped.
+
+    The intervals are for the population: that a number is rounded at random is part of the sampling.
+    """
+    return SurveyResult(
+        name, request, response_shares(question, scores), mean=rating_mean(question, scores, None)
+    )
+
+
+def _groups(
+    survey: SurveyMechanism, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
+) -> tuple[GroupShares, ...]:
+    """Return the percentages of rows, which are all questions but the last, and those of columns."""
+    questions = [survey.questions[place] for place in request.places]
+    result = []
+    for axis in (len(axes) - 1, 0):
+        estimate = group_shares(axes, questions, scores, sample, axis)
+        if estimate is not None:
+            groups, categories = group_names(axes, questions, axis)
+            result.append(GroupShares(questions[axis].name, tuple(groups), tuple(categories), estimate))
+    return tuple(result)
 
 
 def _informative_parts(
-    survey: Survey, counts: SurveyCounts, request: Request
+    survey: SurveyMechanism, counts: SurveyCounts, request: Request
 ) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
     for parts, counters in zip(survey.split.branches, counts.counters, strict=True):
@@ -87,7 +140,7 @@ def _informative_parts(
                 yield part, counter, information
 
 
-def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[Any]:
+def table_reports(survey: SurveyMechanism, counts: SurveyCounts, request: Request) -> list[Any]:
     """Return the information about the table of some questions in the reports of all designs."""
     parts = _informative_parts(survey, counts, request)
     sources = (part.evidence_in(counter, request.places, information) for part, counter, information in parts)
@@ -123,7 +176,7 @@ def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = Q
 # Numbers
 
 
-def _mean(survey: Survey, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
+def _mean(survey: SurveyMechanism, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
     """Return the mean of a number from its own reports and from the bits in tables, by planned weights.
 
     With several designs the interval is for the population, which is wider than that for the given users.
@@ -177,14 +230,14 @@ def _mixed(
 REMEDY = "use the mechanism file the reports were made with"
 
 
-class SurveyCounts(Server["Survey"]):
+class SurveyCounts(Server["SurveyMechanism"]):
     """Counts of the reports of a survey: add reports, merge with others, estimate.
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question, Survey
+    >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> survey = Survey.of(questions, epsilon=2.0)
+    >>> survey = SurveyMechanism.of(questions, epsilon=2.0)
     >>> here, there = survey.aggregator(), survey.aggregator()
     >>> here.update(survey.randomize({"smokes": ["no"] * 30, "sex": ["f"] * 30}, rng=1))
     >>> there.update(survey.randomize({"smokes": ["yes"] * 20, "sex": ["m"] * 20}, rng=2))
@@ -194,7 +247,7 @@ class SurveyCounts(Server["Survey"]):
 
     kept: ClassVar[str] = "counts"
 
-    def __init__(self, mechanism: Survey) -> None:
+    def __init__(self, mechanism: SurveyMechanism) -> None:
         super().__init__(mechanism)
         self.counters: list[list[Counter]] = mechanism.split.counters()
 

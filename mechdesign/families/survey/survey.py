@@ -88,14 +88,14 @@ class SurveyAudit(PrivacyFinding):
 
 
 def _input_of(question: Question) -> AskedChoice | AskedNumber:
-    if question.is_mean:
-        return AskedNumber(question.name, question.domain.low, question.domain.high)
+    if question.is_number:
+        return AskedNumber(question.name, question.domain.low, question.domain.high, question.skip)
     return AskedChoice(question.name, question.size, tuple(question.categories))
 
 
 def _encoded(question: Question, value: Any) -> Any:
-    if question.is_mean:
-        return question.encode(np.array([value]))
+    if question.is_number:
+        return question.encode(np.array([value], dtype=object))
     return Labels(question.size, question.categories).encode([value], f"question '{question.name}'")
 
 
@@ -130,7 +130,7 @@ class Design:
         return tuple(sorted(place for part in self.parts for place in part.places))
 
 
-class Survey(CollectingMechanism[SurveyResults]):
+class SurveyMechanism(CollectingMechanism[SurveyResults]):
     """Several questions of the same user under one epsilon, as its client draws what to ask and how.
 
     Parameters
@@ -152,7 +152,7 @@ class Survey(CollectingMechanism[SurveyResults]):
     Examples
     --------
     >>> questions = [Question("smokes", labels=("no", "yes")), Question("age", "number", low=18, high=90)]
-    >>> survey = Survey.of(questions, epsilon=3.0)
+    >>> survey = SurveyMechanism.of(questions, epsilon=3.0)
     >>> reports = survey.randomize({"smokes": ["no", "yes"] * 4000, "age": [20, 60] * 4000}, rng=1)
     >>> results = survey.estimate(reports)
     >>> bool(abs(results["age"].value - 40) < 4 * results["age"].standard_error)
@@ -194,8 +194,8 @@ class Survey(CollectingMechanism[SurveyResults]):
 
         Examples
         --------
-        >>> Survey.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
-        Survey(2 questions, 2 designs, epsilon=1)
+        >>> SurveyMechanism.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
+        SurveyMechanism(2 questions, 2 designs, epsilon=1)
         """
         questionnaire = questions if isinstance(questions, Questions) else Questions(questions)
         designs = [[best_part(questionnaire, place, epsilon)] for place in range(len(questionnaire))]
@@ -338,7 +338,7 @@ class Survey(CollectingMechanism[SurveyResults]):
         steps = {
             "step": "survey",
             "ends": self.split.ends(),
-            "means": [question.is_mean for question in questions],
+            "means": [question.is_number for question in questions],
             "sizes": [question.size for question in questions],
             "designs": [[_steps_of(part) for part in parts] for parts in self.split.branches],
         }
@@ -369,7 +369,7 @@ class Survey(CollectingMechanism[SurveyResults]):
         errors = expected_errors(self, count)
         for place, request in enumerate(self.requests):
             question = self.questions[request.subject]
-            if question.is_mean:
+            if question.is_number:
                 errors[place] /= question.domain.width
         worst = int(np.argmax(errors))
         name, largest = self.names()[worst], float(errors[worst])
@@ -382,7 +382,9 @@ class Survey(CollectingMechanism[SurveyResults]):
                 f"with {crowd} the reports tell {amount} about '{name}'; ask more users, or raise epsilon"
             )
             return Forecast("survey", count, False, reason=reason)
-        return Forecast("survey", count, True, largest, None, f"for '{name}'")
+        is_mean = self.questions[self.requests[worst].subject].is_number
+        whose = f"'{name}'{' over the width of its range' * is_mean}, the least exact result,"
+        return Forecast("survey", count, True, largest, None, f"for '{name}'", of=whose)
 
     # Certificates and file
 

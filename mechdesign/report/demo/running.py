@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from mechdesign.catalog.load import DataSettings, load_model
-from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.core.solution import Solution
+from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import Intake, length
 from mechdesign.data.writing import write_blocks

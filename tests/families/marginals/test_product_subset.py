@@ -11,7 +11,7 @@ import mechdesign as md
 from mechdesign.core.errors import MethodError
 from mechdesign.families.marginals.sets import CellSet, MatchSet, SetResponse
 from mechdesign.families.marginals.sets.products import best_products, product_shares
-from mechdesign.families.survey import Survey
+from mechdesign.families.survey import SurveyMechanism
 
 CENSUS = [8, 2, 16, 15, 2]
 
@@ -39,14 +39,14 @@ def test_what_is_built_has_the_predicted_error():
     )
     solution = md.solve(problem, "product-subset")
     survey, rng = solution.mechanism(), np.random.default_rng(3)
-    assert isinstance(survey, (Survey, SetResponse))
+    assert isinstance(survey, (SurveyMechanism, SetResponse))
     assert survey.audit().holds
     assert survey.epsilon == 4.0
     errors = []
     for _ in range(40):
         answers = np.stack([rng.integers(0, k, 4000) for k in (2, 3, 2)], axis=1)
         columns = {name: answers[:, place].astype(str) for place, name in enumerate("abc")}
-        if isinstance(survey, Survey):
+        if isinstance(survey, SurveyMechanism):
             results = survey.estimate(survey.randomize(columns, rng=rng), population=True)
             values = [results[name].value for name in "abc"]
         else:

@@ -12,7 +12,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.optimal_channel import worst_variance_of
-from mechdesign.families.survey import OrderedPart, Question, Questions, Request, Survey, TablePart
+from mechdesign.families.survey import OrderedPart, Question, Questions, Request, SurveyMechanism, TablePart
 from mechdesign.families.survey.part_plans import expected_errors, part_information
 from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
 from mechdesign.families.workload.weights import RESERVE
@@ -22,7 +22,7 @@ ASKED = Questions([Question("health", "ordered", LABELS, cumulative=True)])
 
 
 def survey(epsilon=1.0, asked=ASKED):
-    return Survey(asked, epsilon, [[OrderedPart(asked, 0, best_prefix_channel(5, epsilon))]])
+    return SurveyMechanism(asked, epsilon, [[OrderedPart(asked, 0, best_prefix_channel(5, epsilon))]])
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(3, 0.8), (5, 1.0), (6, 2.2), (9, 1.25)])
@@ -54,9 +54,9 @@ def test_privacy_is_that_of_the_composition_in_integers():
     assert audit.true_epsilon == part.audit().true_epsilon <= 1.0
     asked = Questions([*ASKED.all, Question("sex", labels=("f", "m"))])
     parts = [OrderedPart(asked, 0, best_prefix_channel(5, 1.0)), TablePart(asked, [1], best_oracle(2, 0.5))]
-    assert Survey(asked, 1.5, [parts]).audit().holds
+    assert SurveyMechanism(asked, 1.5, [parts]).audit().holds
     with pytest.raises(md.MechDesignError, match="not private as stated"):
-        Survey(asked, float(np.nextafter(1.5, 0.0)), [parts])
+        SurveyMechanism(asked, float(np.nextafter(1.5, 0.0)), [parts])
 
 
 def test_information_is_that_of_the_exact_variance_of_the_cumulative_shares():
@@ -74,23 +74,23 @@ def test_information_is_that_of_the_exact_variance_of_the_cumulative_shares():
 
 
 def test_a_survey_of_one_question_takes_the_part_with_the_least_error():
-    kinds = [Survey.of(ASKED, epsilon).designs[0].parts[0].kind for epsilon in (1.0, 6.0, 20.0)]
+    kinds = [SurveyMechanism.of(ASKED, epsilon).designs[0].parts[0].kind for epsilon in (1.0, 6.0, 20.0)]
     assert kinds[0] == "ordered"
     assert kinds[2] == "table"
     plain = Questions([Question("health", "ordered", LABELS)])
-    assert Survey.of(plain, 1.0).designs[0].parts[0].kind == "table"
+    assert SurveyMechanism.of(plain, 1.0).designs[0].parts[0].kind == "table"
     for epsilon in (1.0, 2.0, 4.0):
         wanted = Request("question", (0,))
-        chosen = part_information(ASKED, wanted, Survey.of(ASKED, epsilon).designs[0].parts[0])
+        chosen = part_information(ASKED, wanted, SurveyMechanism.of(ASKED, epsilon).designs[0].parts[0])
         assert chosen >= part_information(ASKED, wanted, TablePart(ASKED, [0], best_oracle(5, epsilon)))
 
 
 def test_a_number_alone_takes_the_channel_with_the_least_worst_variance():
     asked = Questions([Question("age", "number", low=0, high=2)])
-    (part,) = Survey.of(asked, 1.0).designs[0].parts
+    (part,) = SurveyMechanism.of(asked, 1.0).designs[0].parts
     assert part.mechanism.worst_variance() == pytest.approx(worst_variance_of(1.0), rel=1e-9)
     assert worst_variance_of(1.0) < 0.9 * best_shape(1.0)[0]
-    assert Survey.of(asked, 20.0).audit().holds  # beyond the channels that are solved
+    assert SurveyMechanism.of(asked, 20.0).audit().holds  # beyond the channels that are solved
 
 
 def test_estimates_are_right_and_errors_are_what_was_expected():
@@ -131,7 +131,7 @@ def test_designs_with_different_parts_are_combined():
         [OrderedPart(ASKED, 0, best_prefix_channel(5, 2.0))],
         [TablePart(ASKED, [0], best_oracle(5, 2.0))],
     ]
-    mechanism = Survey(ASKED, 2.0, parts)
+    mechanism = SurveyMechanism(ASKED, 2.0, parts)
     answers = {"health": np.repeat(LABELS, 4000)}
     reports = mechanism.randomize(answers, rng=3)
     found = mechanism.estimate(reports).result("health").cumulative

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError
-from mechdesign.families.survey import Question, RememberedReports, Survey
+from mechdesign.families.survey import Question, RememberedReports, SurveyMechanism
 
 ASKED = [
     Question("sex", labels=("f", "m")),
     Question("agrees", "ordered", labels=("no", "perhaps", "yes")),
     Question("age", "number", low=20, high=80),
 ]
-SURVEY = Survey.of(ASKED, 2.0)
+SURVEY = SurveyMechanism.of(ASKED, 2.0)
 
 
 def answers(users: int, sex: str = "f", age: float = 30) -> dict[str, list]:
@@ -90,7 +90,7 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(DataError, match="holds another report of user 'ann'; load it before you ask"):
         rival.save(path)
     with pytest.raises(DataError, match="belongs to a different mechanism or survey"):
-        RememberedReports.load(Survey.of(ASKED, 1.0), path)
+        RememberedReports.load(SurveyMechanism.of(ASKED, 1.0), path)
     document = json.loads(path.read_text())
     document["reports"]["ann"] = kept.reports(["bob"])[0] + "0"
     path.write_text(json.dumps(document))

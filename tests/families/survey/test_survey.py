@@ -18,8 +18,8 @@ from mechdesign.families.survey import (
     Questions,
     Request,
     SetPart,
-    Survey,
     SurveyCounts,
+    SurveyMechanism,
     TablePart,
 )
 from mechdesign.families.survey.part_plans import outlook_of, part_information
@@ -36,7 +36,7 @@ ASKED = Questions(
 WANTED = (Request("table", (0, 1)), Request("group means", (0, 2), 2))
 
 
-def survey(epsilon: float = 4.0) -> Survey:
+def survey(epsilon: float = 4.0) -> SurveyMechanism:
     half = epsilon / 2.0
     designs = [
         [best_part(ASKED, 1, half), best_part(ASKED, 2, half)],
@@ -45,7 +45,7 @@ def survey(epsilon: float = 4.0) -> Survey:
         [SetPart(ASKED, [0, 3], SetResponse.of([2, 5], epsilon, ProductSet([1, 2]), tables=()))],
         [best_part(ASKED, 3, epsilon)],
     ]
-    return Survey(ASKED, epsilon, designs, [2, 3, 3, 1, 1], WANTED, 5000)
+    return SurveyMechanism(ASKED, epsilon, designs, [2, 3, 3, 1, 1], WANTED, 5000)
 
 
 def people(users: int, seed: int = 3) -> dict[str, np.ndarray]:
@@ -96,7 +96,7 @@ def test_errors_foretold_are_those_found() -> None:
         [TablePart(asked, [0, 1], SubsetSelection.of(6, 2.0, 1))],
         [SetPart(asked, [0, 1], SetResponse.of([2, 3], 2.0, ProductSet([1, 1]), tables=()))],
     ]
-    mechanism = Survey(asked, 2.0, designs, [1, 2, 2], [Request("table", (0, 1))])
+    mechanism = SurveyMechanism(asked, 2.0, designs, [1, 2, 2], [Request("table", (0, 1))])
     rng, squares = np.random.default_rng(5), {"a": 0.0, "b": 0.0, "a x b": 0.0}
     even = {"a": np.full(2, 1 / 2), "b": np.full(3, 1 / 3), "a x b": np.full(6, 1 / 6)}
     cells = rng.integers(6, size=300 * 1000)
@@ -117,7 +117,7 @@ def test_all_parts_together_keep_one_epsilon() -> None:
     assert {"design", "parts"} <= set(audit.certificate().witness)
     too_much = [[best_part(ASKED, 0, 1.5), best_part(ASKED, 1, float(np.nextafter(1.5, 2)))]]
     with pytest.raises(CertificateError, match="not private as stated"):
-        Survey(ASKED, 3.0, too_much)
+        SurveyMechanism(ASKED, 3.0, too_much)
 
 
 def test_budgets_are_added_as_exact_fractions() -> None:
@@ -125,8 +125,8 @@ def test_budgets_are_added_as_exact_fractions() -> None:
     assert Fraction(0.1) + Fraction(0.2) > Fraction(0.3)
     parts = [best_part(ASKED, 0, 0.1), best_part(ASKED, 1, 0.2)]
     with pytest.raises(CertificateError):
-        Survey(ASKED, float(np.nextafter(0.3, 0.0)), [parts])
-    assert Survey(ASKED, 0.3, [parts]).audit().holds
+        SurveyMechanism(ASKED, float(np.nextafter(0.3, 0.0)), [parts])
+    assert SurveyMechanism(ASKED, 0.3, [parts]).audit().holds
 
 
 def test_one_file_one_fingerprint(tmp_path) -> None:
@@ -203,7 +203,7 @@ def test_answers_are_checked_by_question_and_row() -> None:
 
 
 def test_a_question_nobody_was_asked_has_the_whole_range() -> None:
-    mechanism = Survey(ASKED, 2.0, [[best_part(ASKED, 0, 2.0)]], requests=WANTED)
+    mechanism = SurveyMechanism(ASKED, 2.0, [[best_part(ASKED, 0, 2.0)]], requests=WANTED)
     results = mechanism.estimate(mechanism.randomize(people(200), rng=1))
     low, high = results["job"].interval()
     assert low.tolist() == [0.0] * 5
@@ -217,13 +217,13 @@ def test_a_question_nobody_was_asked_has_the_whole_range() -> None:
 def test_quartiles_are_those_of_the_answers() -> None:
     """With epsilon 12 and 4000 users the quartiles of 10 even categories are told to one category."""
     asked = Questions([Question("income", "number", low=0, high=100, bins=tuple(range(0, 101, 10)))])
-    mechanism = Survey(asked, 12.0, [[best_part(asked, 0, 12.0)]])
+    mechanism = SurveyMechanism(asked, 12.0, [[best_part(asked, 0, 12.0)]])
     results = mechanism.estimate(mechanism.randomize({"income": np.arange(4000) % 100 + 0.5}, rng=1))
     found = results.result("income").quantiles
     assert found is not None
-    assert found.category[0] == "20 to 30"
-    assert found.category[2] == "70 to 80"
-    assert found.low[1] in ("40 to 50", "50 to 60")
+    assert found.category[0] == "20 to 29"
+    assert found.category[2] == "70 to 79"
+    assert found.low[1] in ("40 to 49", "50 to 59")
 
 
 def test_the_clearest_questions_are_refused_or_normalized() -> None:
@@ -234,7 +234,7 @@ def test_the_clearest_questions_are_refused_or_normalized() -> None:
         ({"name": "q", "labels": ["a"]}, "at least two"),
         ({"name": "q", "range": [0, 1], "bins": [0, 0.5]}, "bins"),
         ({"name": "q", "range": [0, 1], "bins": [0, 0.5, 2]}, "not from 0 to 1"),
-        ({"name": "q", "range": [0, 1], "skip": True}, "no category for those who skip"),
+        ({"name": "q", "range": [0, 1], "open_ends": "high"}, "are of bins, and there are none"),
         ({"name": "q", "lables": ["a", "b"]}, "did you mean 'labels'"),
         ({"labels": ["a", "b"]}, "has no name"),
     ]:
@@ -265,7 +265,7 @@ def test_information_is_that_of_the_exact_mechanisms() -> None:
 def test_bins_of_large_numbers_have_names_of_their_own() -> None:
     start = 1_700_000_000
     asked = Question("b", "number", low=start, high=start + 100, bins=[start + x for x in (0, 30, 60, 100)])
-    assert asked.categories[:2] == ("1700000000 to 1700000030", "1700000030 to 1700000060")
+    assert asked.categories[:2] == ("1700000000 to 1700000029", "1700000030 to 1700000059")
     assert len(set(asked.categories)) == 3
     with pytest.raises(DataError, match=r"1700000101 is outside \[1700000000, 1700000100\]"):
         asked.encode(np.array([start + 101]))

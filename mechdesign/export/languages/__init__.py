@@ -1,0 +1,1 @@
+"""The sentences of the page for respondents, one file of TOML for each language."""
