@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.accounts import is_mechanism_file
 from mechdesign.cli.parser import FINE, FigureOutput, print_json
