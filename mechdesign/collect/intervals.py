@@ -166,7 +166,7 @@ class NormalLimits(Limits):
 
 
 @dataclass(frozen=True, eq=False)
-class SingleLimits(Limits):
+class ScalarLimits(Limits):
     """The limits of a single mean, as numbers."""
 
     limits: Limits

@@ -342,6 +342,71 @@ def _column(values: Any, rows: int) -> list[Any]:
     return [None if isinstance(value, float) and math.isnan(value) else value for value in flat]
 
 
+OF_ANSWERED = "of those who answered"
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """The answers at quantiles of an ordered question or of a number, with intervals.
+
+    Attributes
+    ----------
+    levels : tuple of float
+    category, low, high : tuple of str or float
+        The first category at which the estimated distribution reaches the level, and between which
+        categories it lies with 95 % confidence; of numbers the middle of the bin, and ends of bins.
+    answered : bool
+        Whether they are those of the users who answered, not of all.
+
+    Examples
+    --------
+    >>> print(Quantiles((0.5,), ("fair",), ("bad",), ("fair",)))
+    quantile      category  95% low  95% high
+    ------------  --------  -------  --------
+    0.5 (median)  fair      bad      fair
+    """
+
+    levels: tuple[float, ...]
+    category: tuple[Any, ...]
+    low: tuple[Any, ...]
+    high: tuple[Any, ...]
+    answered: bool = False
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """A row of texts for each level."""
+        texts = (
+            [_quantile_text(value) for value in values] for values in (self.category, self.low, self.high)
+        )
+        return [
+            [f"{level:g}{' (median)' * (level == 0.5)}", *row]
+            for level, row in zip(self.levels, zip(*texts, strict=True), strict=True)
+        ]
+
+    def __str__(self) -> str:
+        header = ["quantile", "value" if self._are_numbers else "category", "95% low", "95% high"]
+        text = table(header, self.rows)
+        return f"{OF_ANSWERED}\n{text}" if self.answered else text
+
+    @property
+    def _are_numbers(self) -> bool:
+        return not any(isinstance(value, str) for value in self.category)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {
+            "levels": list(self.levels),
+            "category": list(self.category),
+            "low": list(self.low),
+            "high": list(self.high),
+            "answered": self.answered,
+        }
+
+
+def _quantile_text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.10g}"
+
+
 def stacked(tables: Iterable[Columns]) -> Columns:
     """Return tables one under the other; None where a table has no such column.
 

@@ -154,8 +154,7 @@ def limit_for_respondents(mechanism: Mechanism, texts: Texts | None = None) -> s
     sentences.append(_limit(epsilon, delta, privacy.metric, count, words))
     if delta:
         sentences.append(words.say("limit.delta", count=words.number(str(inverse(delta)))))
-    separator = "" if words.code.startswith("zh") else " "
-    return separator.join(filter(None, sentences))
+    return words.joined(sentences)
 
 
 def is_certain(mechanism: Mechanism) -> bool:

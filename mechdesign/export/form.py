@@ -131,28 +131,20 @@ def blocks_of(mechanism: Mechanism, texts: PageTexts) -> list[Block]:
     >>> [(block.places, block.text) for block in blocks_of(survey, page_texts(survey, ExportSettings()))]
     [((1,), 'How many?'), ((0,), 'a')]
     """
-    recipe, about = mechanism.recipe(), texts.about
-    names = [entry.name or "" for entry in recipe.inputs]
+    recipe, groups = mechanism.recipe(), _groups(mechanism, texts.about)
     questions = getattr(mechanism, "questions", None)
-    silent = [silence_percent(each) for each in silences(recipe)]
-    groups = [tuple(names.index(name) for name in one.columns if name in names) for one in about.questions]
-    stated = dict(zip(about.questions, groups, strict=True))
-    listed = {place for group in groups for place in group}
-    alone = {
-        QuestionText(name or "answer"): (place,) for place, name in enumerate(names) if place not in listed
-    }
+    silent = _silent(mechanism, texts.about)
     result = []
-    for text, places in [*((key, group) for key, group in stated.items() if group), *alone.items()]:
+    for (text, places), percent in zip(groups, silent, strict=True):
         question = None if questions is None else questions[places[0]]
-        percents = {silent[place] for place in places}
-        own = len(set(silent)) > 1 and len(percents) == 1
+        entry = recipe.inputs[places[0]]
         result.append(
             Block(
                 places,
-                _question(recipe, about, text, names[places[0]]),
+                _question(recipe, texts.about, text, entry.name or ""),
                 text.hint,
-                _silence(percents.pop(), "nothing_one", texts.words) if own else "",
-                _labels(recipe.inputs[places[0]], question, text, texts.words),
+                _silence(percent, "nothing_one", texts.words) if len(set(silent)) > 1 else "",
+                _labels(entry, question, text, texts.words),
                 bool(getattr(question, "skip", False)),
                 bool(text.parts),
             )
@@ -160,24 +152,43 @@ def blocks_of(mechanism: Mechanism, texts: PageTexts) -> list[Block]:
     return result
 
 
+def _groups(mechanism: Mechanism, about: About) -> list[tuple[QuestionText, tuple[int, ...]]]:
+    """Return the words of each question, in the order of the page, with the client's inputs for it."""
+    names = [entry.name or "" for entry in mechanism.recipe().inputs]
+    stated = [
+        (one, tuple(names.index(name) for name in one.columns if name in names)) for one in about.questions
+    ]
+    listed = {place for _, places in stated for place in places}
+    alone = [
+        (QuestionText(name or "answer"), (place,)) for place, name in enumerate(names) if place not in listed
+    ]
+    return [*((text, places) for text, places in stated if places), *alone]
+
+
+def _silent(mechanism: Mechanism, about: About) -> list[str]:
+    """Return for each question the probability in percent that nothing about it is sent."""
+    groups = [places for _, places in _groups(mechanism, about)]
+    return [silence_percent(each) for each in silences(mechanism.recipe(), groups)]
+
+
 def _question(recipe: Recipe, about: About, text: QuestionText, name: str) -> str:
     """Return the question that a respondent reads."""
-    single = about.question if recipe.single else ""
+    single = about.question if len(recipe.inputs) == 1 else ""
     return text.text or single or (text.name if text.parts else name)
 
 
-def silence_of_all(mechanism: Mechanism, words: Texts) -> str:
+def silence_of_all(mechanism: Mechanism, texts: PageTexts) -> str:
     r"""Return the sentence about the probability that nothing is sent where it is that of every question.
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, SurveyMechanism
     >>> survey = SurveyMechanism.of([Question(name, labels=("no", "yes")) for name in "abc"], 1.0)
-    >>> silence_of_all(survey, texts_of("de"))
+    >>> silence_of_all(survey, page_texts(survey, ExportSettings(language="de")))
     'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\xa0% wird zu ihr überhaupt nichts gesendet.'
     """
-    silent = {silence_percent(each) for each in silences(mechanism.recipe())}
-    return _silence(silent.pop(), "nothing_each", words) if len(silent) == 1 else ""
+    silent = set(_silent(mechanism, texts.about))
+    return _silence(silent.pop(), "nothing_each", texts.words) if len(silent) == 1 else ""
 
 
 def _silence(percent: str, key: str, words: Texts) -> str:

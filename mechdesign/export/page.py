@@ -90,7 +90,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
             "TITLE": title,
             "TITLE_AGAIN": title,
             "LEAVES": html.escape(_sent_words(mechanism, words), quote=False),
-            "DRAWN": html.escape(words.say(f"report.{_kind(mechanism)}"), quote=False),
+            "ONLY": html.escape(_only_words(mechanism, words), quote=False),
             "STYLE": style,
             "SCRIPT": script,
             "TEXTS_LANGUAGE": _of_language(texts),
@@ -106,7 +106,6 @@ FIXED = {
     "NOSCRIPT": "page.script",
     "MAKE": "page.make",
     "HEADING": "report.heading",
-    "ONLY": "report.only",
     "UNSENT": "device.unsent",
     "NEXT": "device.next",
     "SUMMARY": "experts.summary",
@@ -137,9 +136,9 @@ def _wave(wave: EarlierWave) -> dict[str, Any]:
 
 def _introduction(mechanism: Mechanism, settings: ExportSettings, texts: PageTexts) -> str:
     """Return what stands before the questions."""
-    lead = "" if mechanism.recipe().single else texts.about.question
+    lead = texts.about.question if len(mechanism.recipe().inputs) > 1 else ""
     shared = texts.words.say("device.shared") if settings.shared else ""
-    silence = silence_of_all(mechanism, texts.words)
+    silence = silence_of_all(mechanism, texts)
     return (
         _paragraphs("introduction", texts.about.introduction, _of_language(texts))
         + _paragraphs("lead", lead, _of_language(texts))
@@ -170,7 +169,12 @@ def _paragraphs(kind: str, text: str, attributes: str = "") -> str:
 
 def _sent_words(mechanism: Mechanism, words: Texts) -> str:
     """Return what is sent, and what it can reveal: next to the button, whatever epsilon is."""
-    return f"{words.say(f'sent.{_kind(mechanism)}')} {limit_for_respondents(mechanism, words)}"
+    return words.joined([words.say(f"sent.{_kind(mechanism)}"), limit_for_respondents(mechanism, words)])
+
+
+def _only_words(mechanism: Mechanism, words: Texts) -> str:
+    """Return what is sent, and how it relates to the answer."""
+    return words.joined([words.say("report.only"), words.say(f"report.{_kind(mechanism)}")])
 
 
 def _kind(mechanism: Mechanism) -> str:

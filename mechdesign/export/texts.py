@@ -38,6 +38,9 @@ LONGEST = 2000
 
 BRACED = re.compile(r"\{([a-z_]+)\}")
 CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+UNSPACED = ("zh", "ja")
+"""Languages without a space between sentences."""
+
 DIRECTIONS = ("ltr", "rtl")
 
 Tables = Mapping[str, Mapping[str, str]]
@@ -100,6 +103,16 @@ class Texts:
             return "".join(entries)
         first = self.tables["language"]["between"].join(entries[:-1])
         return self.say("language.last", first=first, last=entries[-1])
+
+    def joined(self, sentences: Sequence[str]) -> str:
+        """Return sentences as a paragraph; Chinese and Japanese have no space between them.
+
+        Examples
+        --------
+        >>> texts_of("zh").joined(["a。", "b。"]), texts_of("de").joined(["A.", "", "B."])
+        ('a。b。', 'A. B.')
+        """
+        return ("" if self.code.split("-")[0] in UNSPACED else " ").join(filter(None, sentences))
 
     def as_json(self) -> dict[str, dict[str, str]]:
         """Return the tables as plain values."""

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.estimate import OF_ANSWERED, FrequencyEstimate, MeanEstimate, Quantiles
+from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.core.text import decimals_of, margin_text, percent_with_margin
 from mechdesign.core.values import changed
 from mechdesign.data.about import QuestionText
+from mechdesign.data.frames import OF_ANSWERED, Quantiles
 from mechdesign.show.figure import Figure, Heat, Panel
 from mechdesign.show.panels import ANYTHING, SHARE, axis_names
 
@@ -258,10 +259,10 @@ def _grid_figure(axes: Any, grid: Grid) -> Figure:
         Heat(values=np.round(100.0 * np.clip(grid.values[large], 0.0, 1.0)), label="percent of the row")
     ]
     names = [grid.rows[place] for place in large.tolist()]
-    (down, _), (across, _) = axes[0], axes[-1]
-    label = down if len(axes) == 2 else ""
+    *others, (across, _) = axes
+    label = " x ".join(name for name, _ in others)
     panel = Panel(across, label, cells, x_names=axis_names(grid.columns), y_names=axis_names(names))
-    caption = f"{grid.caption[0].upper()}{grid.caption[1:]}. Numbers below 0 by chance are drawn as 0."
+    caption = f"Percent of each row: {grid.caption}. Numbers below 0 by chance are drawn as 0."
     return Figure(grid.caption, [panel], caption)
 
 
@@ -279,7 +280,7 @@ def _of_ticks(block: QuestionText, parts: Sequence[Any]) -> Section:
         block.text or block.name, labels, numbers["estimate"], ends, "answer", "share", possible=SHARE
     )
     order = sorted(range(len(parts)), key=lambda place: -numbers["estimate"][place])[:3]
-    said = [
+    phrases = [
         f"{percent_with_margin(numbers['estimate'][place], margin)} “{labels[place]}”"
         for place in order
         if (margin := table.margins[place]) is not None and margin < UNKNOWN
@@ -288,7 +289,7 @@ def _of_ticks(block: QuestionText, parts: Sequence[Any]) -> Section:
     return Section(
         block.name,
         block.text or block.name,
-        f"Most often ticked: {', '.join(said)}." if said else "",
+        f"Most often ticked: {', '.join(phrases)}." if phrases else "",
         max((row["reports"] for row in rows), default=0),
         (table,),
         figures=tuple(figures),
@@ -372,14 +373,14 @@ def sentence_of(estimate: Any, quantiles: Any = None) -> str:
     >>> sentence_of(MeanEstimate(41.32, 0.61, 800))
     'The mean is 41.3 ±1.2.'
     """
-    said = []
+    phrases = []
     if isinstance(estimate, FrequencyEstimate):
-        said.append(_share_words(estimate, range(len(estimate.categories))))
+        phrases.append(_share_words(estimate, range(len(estimate.categories))))
     elif isinstance(estimate, MeanEstimate):
-        said.append(f"The mean is {_mean_words(estimate)}.")
+        phrases.append(f"The mean is {_mean_words(estimate)}.")
     if isinstance(quantiles, Quantiles):
-        said.append(_median_words(quantiles))
-    return " ".join(filter(None, said))
+        phrases.append(_median_words(quantiles))
+    return " ".join(filter(None, phrases))
 
 
 def _survey_sentence(part: Any) -> str:
@@ -407,13 +408,13 @@ def _share_words(estimate: FrequencyEstimate, places: Sequence[int]) -> str:
     order = sorted(places, key=lambda number: -float(estimate.value[number]))[:MOST_ANSWERS]
     if YES in estimate.categories and len(estimate.categories) == 2:
         order = [estimate.categories.index(YES)]
-    said = [
+    phrases = [
         f"{percent_with_margin(min(max(float(estimate.value[place]), 0.0), 1.0), margins[place])} "
         f"{'answered ' * (place == order[0])}“{estimate.categories[place]}”"
         for place in order
         if margins[place] < UNKNOWN
     ]
-    return f"{', '.join(said)}." if said else ""
+    return f"{', '.join(phrases)}." if phrases else ""
 
 
 def _mean_words(estimate: MeanEstimate) -> str:
@@ -424,11 +425,11 @@ def _mean_words(estimate: MeanEstimate) -> str:
 def _means_words(estimate: Any) -> str:
     """Return the means of groups in words."""
     rows = zip(estimate.names, estimate.value.tolist(), estimate.margins().tolist(), strict=True)
-    said = [
+    phrases = [
         f"{name}: {rounded(value, margin, False)} {margin_text(margin, False)}"
         for name, value, margin in rows
     ]
-    return f"Means: {'; '.join(said[:MOST_GROUPS])}{'; ...' if len(said) > MOST_GROUPS else ''}."
+    return f"Means: {'; '.join(phrases[:MOST_GROUPS])}{'; ...' if len(phrases) > MOST_GROUPS else ''}."
 
 
 def _median_words(quantiles: Quantiles | None) -> str:
@@ -443,13 +444,13 @@ def _median_words(quantiles: Quantiles | None) -> str:
 def _group_words(group: Any) -> str:
     """Return the most frequent answer of each group of a cross table in words."""
     values, margins = group.grid()
-    said = []
+    phrases = []
     for name, shares, errors in zip(group.groups, values, margins, strict=True):
         place = int(np.argmax(shares))
         if errors[place] < UNKNOWN:
             share = percent_with_margin(min(float(shares[place]), 1.0), float(errors[place]))
-            said.append(f"of {name}, {share} answered “{group.categories[place]}”")
-    if not said or len(group.groups) > MOST_GROUPS:
+            phrases.append(f"of {name}, {share} answered “{group.categories[place]}”")
+    if not phrases or len(group.groups) > MOST_GROUPS:
         return ""
-    text = "; ".join(said)
+    text = "; ".join(phrases)
     return f"{text[0].upper()}{text[1:]}."

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.estimate import OF_ANSWERED, Quantiles
 from mechdesign.core.errors import DataError, MissingPackageError, printable
 from mechdesign.core.extensions import installed_version
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import decimals_of
-from mechdesign.data.frames import Columns
+from mechdesign.data.frames import OF_ANSWERED, Columns, Quantiles
 from mechdesign.report.sections import UNKNOWN, Grid, ResultTable, Section, sections_of, unit_of
-from mechdesign.show.panels import cut_ends
+from mechdesign.show.panels import SHARE, cut_ends
 from mechdesign.work.files import whole_file
 
 MOST_ROWS, LONGEST = 1_048_576, 32_767
@@ -259,10 +258,10 @@ def _write_about(sheet: Sheet, result: Any, mechanism: Mechanism, sections: Sequ
     sheet.write(row, 2, "result in words", bold=True, bottom=1)
     for section in sections:
         row += 1
-        said = section.sentence if section.was_asked else "no respondent was asked"
+        words = section.sentence if section.was_asked else "no respondent was asked"
         sheet.write(row, 0, printable(section.heading), valign="top", text_wrap=True)
         sheet.write(row, 1, section.reports, valign="top", num_format="#,##0")
-        sheet.write(row, 2, printable(said), valign="top", text_wrap=True)
+        sheet.write(row, 2, printable(words), valign="top", text_wrap=True)
     row += 2
     for text in [*EXPLAINED, *_all_notes(result, sections)]:
         sheet.write(row, 0, text, fits=False)
@@ -381,8 +380,8 @@ def _write_quantiles(sheet: Sheet, row: int, quantiles: Quantiles) -> int:
     for place, (text, values) in enumerate(zip(quantiles.rows, triples, strict=True)):
         sheet.write(row + 2 + place, 0, text[0])
         for column, value in enumerate(values, 1):
-            shown = printable(value) if isinstance(value, str) else value
-            sheet.write(row + 2 + place, column, shown, align="right")
+            cell = printable(value) if isinstance(value, str) else value
+            sheet.write(row + 2 + place, column, cell, align="right")
     return row + 3 + len(quantiles.rows)
 
 
@@ -410,10 +409,6 @@ def _insert_charts(sheet: Sheet, section: Section, row: int, column: int) -> Non
 def _bar_chart(sheet: Sheet, table: ResultTable, head: int, section: Section) -> Any:
     """Return a chart of the shares with their intervals, from the table whose head is in a row."""
     last = head + len(table.answers)
-    value = list(map(float, table.numbers["estimate"]))
-    ends = ([float(end) for end in table.numbers[name]] for name in ("low", "high"))
-    low, high = cut_ends(value, (next(ends), next(ends)), (0.0, 1.0))
-    inside = np.clip(value, 0.0, 1.0)
     chart = sheet.book.chart(type="bar")
     chart.add_series(
         {
@@ -422,11 +417,7 @@ def _bar_chart(sheet: Sheet, table: ResultTable, head: int, section: Section) ->
             "values": [sheet.name, head + 1, 1, last, 1],
             "fill": {"color": "#0072B2"},
             "gap": 50,
-            "y_error_bars": {
-                "type": "custom",
-                "plus_values": np.maximum(high - inside, 0.0).tolist(),
-                "minus_values": np.maximum(inside - low, 0.0).tolist(),
-            },
+            **_error_bars(table),
         }
     )
     of = f", {table.caption}" if table.caption else ""
@@ -436,6 +427,18 @@ def _bar_chart(sheet: Sheet, table: ResultTable, head: int, section: Section) ->
     chart.set_x_axis({"min": 0, "num_format": "0%", "label_position": "low"})
     chart.set_size({"width": 520, "height": 120 + 32 * min(len(table.answers), 20)})
     return chart
+
+
+def _error_bars(table: ResultTable) -> dict[str, Any]:
+    """Return the intervals of a chart, within what is possible; nothing where they are not known."""
+    value, low, high = (table.numbers[name] for name in ("estimate", "low", "high"))
+    if any(not isinstance(number, (int, float)) for column in (value, low, high) for number in column):
+        return {}
+    first, last = cut_ends(value, (low, high), SHARE)
+    inside = np.clip(value, 0.0, 1.0)
+    plus, minus = np.maximum(last - inside, 0.0), np.maximum(inside - first, 0.0)
+    bars = {"type": "custom", "plus_values": plus.tolist(), "minus_values": minus.tolist()}
+    return {"y_error_bars": bars}
 
 
 def _grid_chart(sheet: Sheet, grid: Grid, head: int) -> Any:

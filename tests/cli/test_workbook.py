@@ -145,6 +145,22 @@ def test_texts_stay_texts_and_the_median_is_there(book):
     assert rows["0.5 (median)"][0] in "12345"
 
 
+def test_tables_of_three_questions_have_a_sheet_and_a_page(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    questions = "".join(f'[[questions]]\nname = "{name}"\nlabels = ["x", "y"]\n' for name in "abc")
+    head = '[survey]\ntitle = "T"\nepsilon = 6.0\ntables = [["a", "b", "c"]]\n'
+    (tmp_path / "t.toml").write_text(head + questions)
+    (tmp_path / "p.csv").write_text("a,b,c\n" + "x,y,x\ny,y,x\nx,x,y\n" * 300)
+    assert main(["build", "t.toml", "-o", "t.json"]) == 0
+    assert main(["randomize", "t.json", "p.csv", "-o", "r.csv", "--seed", "1"]) == 0
+    assert main(["estimate", "t.json", "r.csv", "-o", "e.xlsx"]) == 0
+    captions = [row[0] for row in openpyxl.load_workbook("e.xlsx")["a x b x c"].iter_rows(values_only=True)]
+    assert "c in percent of each row, of those who answered" in captions
+    assert "x, y" in captions
+    assert main(["report", "t.json", "r.csv", "-o", "t.html"]) == 0
+    assert "c in percent of each row, of those who answered" in (tmp_path / "t.html").read_text()
+
+
 def test_every_picture_is_announced(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     pytest.importorskip("matplotlib")

@@ -79,16 +79,21 @@ def bins_of(edges: Sequence[float], open_ends: str = "") -> tuple[Bin, ...]:
 
 
 def moved_to_ends(column: Any, domain: Domain, open_ends: str) -> Any:
-    """Return numbers of which those beyond an open end are at that end; codes such as 999 stay.
+    """Return numbers of which those beyond an open end are at that end.
+
+    Usual codes for missing values, such as 999, stay where they are further from the range than it is wide, or
+    negative where it is not: they are refused as what is outside of it. An age of 77 or 99 is taken for one.
 
     Examples
     --------
-    >>> moved_to_ends(np.array([10, 75, 999]), Domain(18, 70), "high").tolist()
-    [10.0, 70.0, 999.0]
+    >>> moved_to_ends(np.array([10, 77, 999, -9]), Domain(18, 70), "both").tolist()
+    [18.0, 70.0, 999.0, -9.0]
     """
     if not open_ends:
         return column
     values = as_floats(column, 1, "values")
+    far = (values > domain.high + domain.width) | (values < domain.low - domain.width)
+    codes = np.isin(values, list(NUMBERS_FOR_MISSING)) & (far | ((values < 0.0) & (domain.low >= 0.0)))
     low = domain.low if open_ends in ("low", "both") else -np.inf
     high = domain.high if open_ends in ("high", "both") else np.inf
-    return np.where(np.isin(values, list(NUMBERS_FOR_MISSING)), values, np.clip(values, low, high))
+    return np.where(codes, values, np.clip(values, low, high))

@@ -12,11 +12,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate, Quantiles
+from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.collect.frequency_limits import quantile_ends
-from mechdesign.collect.intervals import SingleLimits, tail_of
+from mechdesign.collect.intervals import ScalarLimits, tail_of
 from mechdesign.collect.scores import few_users
 from mechdesign.core.text import counted
+from mechdesign.data.frames import Quantiles
 from mechdesign.families.survey.group_scores import (
     CellScores,
     Groups,
@@ -72,10 +73,10 @@ def rating_mean(question: Question, parts: Sequence[CellScores], sample: int | N
     reports = sum(part.users for part in parts)
     error = float(_errors(limits)[0])
     ends = min(scores), max(scores)
-    return MeanEstimate(float(value[0]), error, reports, sample is None, SingleLimits(limits), notes, ends)
+    return MeanEstimate(float(value[0]), error, reports, sample is None, ScalarLimits(limits), notes, ends)
 
 
-def quantiles_of(
+def answered_quantiles(
     question: Question,
     parts: Sequence[CellScores],
     sample: int | None,

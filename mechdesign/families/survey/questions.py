@@ -471,6 +471,9 @@ class Question(_Asked):
         ends = document.get("range")
         if ends is not None and (not isinstance(ends, (list, tuple)) or len(ends) != 2):
             raise ParameterError(f"{where}: range", f"expected two numbers, got {text_of(ends)}")
+        if document.get("kind") == "several":
+            what = "'several' is for files that state a survey at their top level"
+            raise ParameterError(f"{where}: kind", what, "write [survey] and [[questions]]")
         low, high = (None, None) if ends is None else ends
         return cls(
             name,

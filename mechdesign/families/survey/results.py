@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import (
-    OF_ANSWERED,
     AttributeMeans,
     FrequencyEstimate,
     ListedEstimate,
     MeanEstimate,
-    Quantiles,
 )
 from mechdesign.core.errors import ParameterError, UnknownNameError, printable, suggestion
 from mechdesign.core.extensions import FormerAttribute
@@ -25,7 +23,16 @@ from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, percent_with_margin, table
 from mechdesign.core.validation import require_keys
 from mechdesign.core.values import USERS, changed
-from mechdesign.data.frames import ERRORS, TIDY, Columns, Tidy, cross_layout, grids_text
+from mechdesign.data.frames import (
+    ERRORS,
+    OF_ANSWERED,
+    TIDY,
+    Columns,
+    Quantiles,
+    Tidy,
+    cross_layout,
+    grids_text,
+)
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
 from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon

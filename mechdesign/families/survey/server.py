@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate, Quantiles
+from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.collect.frequency_limits import implausible, quantile_ends
 from mechdesign.collect.intervals import NormalLimits, tail_of
 from mechdesign.collect.scores import few_users
@@ -18,6 +18,7 @@ from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.text import counted
 from mechdesign.core.values import Counter
+from mechdesign.data.frames import Quantiles
 from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,
@@ -31,10 +32,10 @@ from mechdesign.families.survey.combined_estimates import (
 )
 from mechdesign.families.survey.derived_results import (
     QUARTERS,
+    answered_quantiles,
     answered_shares,
     group_names,
     group_shares,
-    quantiles_of,
     rating_mean,
     response_shares,
 )
@@ -98,7 +99,7 @@ def _result(
     count = question.size - 1  # up to each category but the last one, or the last one before "no answer"
     ordered = _shares([item.sums(count) for item in evidence_sources], question.categories[:count], sample)
     if question.skip:
-        quartiles = quantiles_of(question, scores, sample)
+        quartiles = answered_quantiles(question, scores, sample)
     else:
         quartiles = quantiles(ordered, question.categories[-1])
     return SurveyResult(name, request, cells, ordered, quartiles, answered=answered, mean=mean)

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import ListedEstimate, MeanEstimate, Quantiles, project_to_simplex
+from mechdesign.collect.estimate import ListedEstimate, MeanEstimate, project_to_simplex
 from mechdesign.collect.frequency_limits import MixtureLimits, WorstLimits, cumulants, quantile_ends
-from mechdesign.collect.intervals import SingleLimits, normal_quantile, rare_step, tail_of
+from mechdesign.collect.intervals import ScalarLimits, normal_quantile, rare_step, tail_of
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range
+from mechdesign.data.frames import Quantiles
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
 from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quadratic
@@ -311,7 +312,7 @@ class QueryEstimate(ListedEstimate):
             np.array([value]), self.shares, self.users, self.population
         )
         ends = float(scores.min()), float(scores.max())
-        single, notes = SingleLimits(limits), self.notes
+        single, notes = ScalarLimits(limits), self.notes
         return MeanEstimate(
             float(value), float(error), self.users, self.population, single, notes, possible=ends
         )

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.estimate import OF_ANSWERED
 from mechdesign.core.errors import printable
 from mechdesign.core.text import margin_text
+from mechdesign.data.frames import OF_ANSWERED
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     figure_values,
@@ -94,7 +94,7 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
     certificates, about = mechanism.certificates(), mechanism.about
     sections = sections_of(estimation.result, mechanism)
     heading = about.heading or f"Results from {printable(os.path.basename(estimation.mechanism))}"
-    users = users_of(estimation.result)
+    users = reporting_users(estimation.result)
     return rendered(
         "results.html",
         language=about.language or "en",
@@ -183,7 +183,7 @@ def result_tables(result: Any, unit: str | None = None) -> list[dict[str, Any]]:
     >>> table["rows"]
     [['no', '25.1%', '±14', '0.0%', '27.5%', '1.2%']]
     """
-    users = users_of(result)
+    users = reporting_users(result)
     return [_table(table, users) for table in tables_of(result, unit=unit)]
 
 
@@ -219,7 +219,7 @@ def _cut(row: Mapping[str, Any], possible: tuple[float, float]) -> dict[str, flo
     return {"low": float(low[0]), "high": float(high[0])}
 
 
-def users_of(result: Any) -> int | None:
+def reporting_users(result: Any) -> int | None:
     """Return how many users an estimate rests on; of several tables the most."""
     counts = [getattr(each, "users", None) for each in (result, *getattr(result, "tables", ()))]
     counts += [getattr(getattr(result, "estimate", None), "users", None)]
