@@ -7,10 +7,10 @@ question becomes the problem that designs the best report of one: ``frequency-or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from mechdesign.catalog.model import DATA_KEYS, DataSettings
 from mechdesign.catalog.shipped import check_keys
@@ -22,8 +22,10 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.fields import toml_text
+from mechdesign.core.text import table
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
+from mechdesign.data.intake import MISSING
 from mechdesign.exact.numbers import text_of
 
 TEXTS = ("title", "introduction", "thanks", "contact")
@@ -133,7 +135,7 @@ def _entries(path: Path, document: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return how a question is asked: itself, or a yes/no question for each of several answers."""
     from mechdesign.families.survey.design import EXTRA
-    from mechdesign.families.survey.questions import KEYS, KINDS
+    from mechdesign.families.survey.questions import KEYS, KINDS, Question
 
     name = entry.get("name")
     if not isinstance(name, str) or not name.strip():
@@ -146,15 +148,16 @@ def _designed(path: Path, entry: Mapping[str, Any]) -> list[dict[str, Any]]:
             raise ModelFileError(f"{path}: {where}", f"no key '{key}'", remedy)
     kind = entry.get("kind")
     if kind is not None and kind not in (*KINDS, SEVERAL):
-        known = suggestion(str(kind), (*KINDS, SEVERAL))
-        raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", known)
+        hint = suggestion(str(kind), (*KINDS, SEVERAL))
+        raise ModelFileError(f"{path}: {where}: kind", f"no {text_of(kind)}", hint)
     rest = {key: value for key, value in entry.items() if key not in WORDS}
-    if kind != SEVERAL:
-        return [rest]
-    return [
-        {**rest, "name": part, "kind": "categorical", "labels": list(NO_YES)}
-        for part in tick_names(f"{path}: {where}", entry)
-    ]
+    designs = [rest]
+    if kind == SEVERAL:
+        ticks = tick_names(f"{path}: {where}", entry)
+        designs = [{**rest, "name": tick, "kind": "categorical", "labels": list(NO_YES)} for tick in ticks]
+    for design in designs:
+        _located(path, "[[questions]]", partial(Question.from_json, design, EXTRA))
+    return designs
 
 
 def tick_names(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -178,11 +181,26 @@ def _problem(head: Mapping[str, Any], designs: list[dict[str, Any]]) -> tuple[st
     stated = {key: head[key] for key in (*DESIGN, "users") if key in head}
     alone = designs[0] if len(designs) == 1 and set(stated) <= {"epsilon", "users"} else {}
     kind = alone.get("kind", "number" if "range" in alone else "categorical")
-    if alone and kind == "categorical" and set(alone) == {*CHOICE_KEYS & set(alone), "labels"}:
+    if (
+        alone
+        and kind == "categorical"
+        and not _is_rating(alone)
+        and set(alone) == {*CHOICE_KEYS & set(alone), "labels"}
+    ):
         return "frequency-oracle", {"labels": alone["labels"], **stated}
     if alone and kind == "number" and set(alone) == {*NUMBER_KEYS & set(alone), "range"}:
         return "mean-channel", {"epsilon": stated["epsilon"]}
     return "survey-design", {"questions": designs, **stated}
+
+
+def _is_rating(design: Mapping[str, Any]) -> bool:
+    """Whether the labels of a question are a scale of numbers, whose mean is a result as well."""
+    from mechdesign.families.survey.questions import Question
+
+    try:
+        return bool(Question("rating", labels=design["labels"]).category_scores)
+    except (MechDesignError, KeyError, TypeError):  # the design problem says what is wrong
+        return False
 
 
 def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -> About:
@@ -198,7 +216,9 @@ def _about(path: Path, head: Mapping[str, Any], entries: list[dict[str, Any]]) -
             words |= {"parts": parts, "labels": entry["labels"]}
         questions.append(_located(path, where, partial(QuestionText, **words)))
     texts = _of_single(questions) if _is_single(entries) else {"questions": questions}
-    return _located(path, "[survey]", partial(About, **own, **texts, translations=translations))
+    entries_of_about = {**own, **texts, "translations": tuple(translations)}
+    about: About = _located(path, "[survey]", partial(About, **entries_of_about))
+    return about
 
 
 def _is_single(entries: list[dict[str, Any]]) -> bool:
@@ -261,7 +281,8 @@ def _with_data(path: Path, data: DataSettings, document: Mapping[str, Any]) -> D
         if key in table:
             remedy = f"omit it: the {'names' if key == 'columns' else 'ranges'} of [[questions]] are used"
             raise ModelFileError(f"{path}: [data] {key}", "is stated by the questions", remedy)
-    return _located(path, "[data]", partial(data.overridden, missing=table.get("missing")))
+    settings: DataSettings = _located(path, "[data]", partial(data.overridden, missing=table.get("missing")))
+    return settings
 
 
 def _located(path: Path, where: str, build: Callable[[], Any]) -> Any:
@@ -272,3 +293,124 @@ def _located(path: Path, where: str, build: Callable[[], Any]) -> Any:
         raise error.inside(f"{path}: {where}").as_a(ModelFileError) from None
     except MechDesignError as error:
         raise error.within(f"{path}: {where}") from None
+
+
+MEANINGS = {
+    "title": "the heading of pages",
+    "epsilon": "the total epsilon of a respondent, over all questions together",
+    "users": "how many respondents are planned",
+    "introduction": "what stands before the questions; an empty line separates paragraphs",
+    "thanks": "what stands after the report was sent",
+    "contact": "whom respondents can ask",
+    "language": "the language of these texts, such as de",
+    "id": "the identity of the survey; drawn by build where it is not stated",
+    "wave": "what this wave is called, such as 2026",
+    "tables": "cross tables: lists of names of questions",
+    "group_means": "means of a number by the answers to another question",
+    "goal": "what is minimized",
+    "translations": "the texts in other languages, a table each",
+    "name": "a short name: the column in files, and the line in results",
+    "text": "the question, word for word",
+    "hint": "a smaller line below it",
+    "ends": "the labels of the two ends of a scale",
+    "labels": "the possible answers",
+    "kind": "how it is asked",
+    "range": "the lowest and the highest number",
+    "bins": "edges of the classes of a number, which is then asked as a histogram",
+    "open_ends": "which outer classes of a number are open, as in: 60 or more",
+    "spread": "the planned standard deviation of a number, in its units",
+    "skip": "whether no answer is an answer",
+    "frequencies": "planned shares of the answers; they decide what is planned, not what is estimated",
+    "cumulative": "whether the shares up to each answer are wanted",
+    "scores": "what the answers of a scale count, for its mean",
+    "error": "the standard error that is needed",
+    "importance": "the weight of its error",
+}
+"""What the keys of a survey file are about."""
+
+
+def survey_schema() -> dict[str, Any]:
+    """Return the JSON Schema of survey files: ``[survey]`` and ``[[questions]]``.
+
+    Examples
+    --------
+    >>> schema = survey_schema()
+    >>> schema["required"], schema["properties"]["survey"]["required"]
+    (['survey', 'questions'], ['title', 'epsilon'])
+    """
+    from mechdesign.families.survey.design import EXTRA, SurveyDesign
+    from mechdesign.families.survey.questions import KEYS, KINDS
+
+    text, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+    numbers = {"type": "array", "items": {"type": "number"}}
+    ends = {**texts, "minItems": 2, "maxItems": 2}
+    goals = {"enum": list(get_args(get_type_hints(SurveyDesign)["goal"]))}
+    kinds: dict[str, dict[str, Any]] = {
+        **dict.fromkeys((*TEXTS, "id", "language", "wave", "name", "text", "hint"), text),
+        "users": {"type": "integer", "minimum": 1},
+        "epsilon": {"type": "number", "minimum": 0},
+        "tables": {"type": "array"},
+        "group_means": {"type": "array"},
+        "goal": goals,
+        "kind": {"enum": [*KINDS, SEVERAL]},
+        "labels": texts,
+        "ends": ends,
+        "range": {**numbers, "minItems": 2, "maxItems": 2},
+        "bins": numbers,
+        "frequencies": numbers,
+        "skip": {"type": "boolean"},
+        "cumulative": {"type": "boolean"},
+        "open_ends": {"enum": ["low", "high", "both"]},
+        "scores": numbers,
+    }
+    kinds |= {key: {"type": "number"} for key in ("spread", "error", "importance")}
+    words = _record({key: kinds[key] for key in TRANSLATED})
+    translation = _record({**{key: text for key in TEXTS}, "questions": _each(words)})
+    kinds["translations"] = _each(translation)
+    question = {key: _described(key, kinds.get(key, {})) for key in (*KEYS, *EXTRA, *WORDS)}
+    survey = {key: _described(key, kinds[key]) for key in SURVEY_KEYS}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "survey file",
+        "description": "a survey: its texts and questions, and the total epsilon of a respondent",
+        **_record(
+            {
+                "survey": _record(survey, ["title", "epsilon"]),
+                "questions": {"type": "array", "minItems": 1, "items": _record(question, ["name"])},
+                "data": _record({"missing": {"enum": list(MISSING)}}),
+                "sweep": {"type": "object"},
+            },
+            ["survey", "questions"],
+        ),
+    }
+
+
+def keys_text() -> str:
+    """Return the keys of a survey file with what they are about, as text."""
+    schema = survey_schema()["properties"]
+    lines = ["A survey file: mechdesign init --example staff -o staff.toml writes one."]
+    for heading, fields in (
+        ("[survey]", schema["survey"]),
+        ("[[questions]]", schema["questions"]["items"]),
+    ):
+        rows = [
+            [key, "required" if key in fields["required"] else "", entry.get("description", "")]
+            for key, entry in fields["properties"].items()
+        ]
+        lines.append(f"\n{heading}\n{table(['key', '', 'meaning'], rows)}")
+    lines.append("\nFurther keys of questions: mechdesign show survey-design.")
+    return "\n".join(lines)
+
+
+def _described(key: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {**schema, "description": MEANINGS[key]} if key in MEANINGS else dict(schema)
+
+
+def _record(fields: Mapping[str, Any], required: Sequence[str] = ()) -> dict[str, Any]:
+    record = {"type": "object", "properties": dict(fields), "additionalProperties": False}
+    return {**record, "required": list(required)} if required else record
+
+
+def _each(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a table with any keys, all of whose entries have a schema."""
+    return {"type": "object", "additionalProperties": dict(schema)}

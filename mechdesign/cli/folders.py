@@ -21,7 +21,7 @@ def add_commands(command: AddCommand) -> None:
     command(
         "init",
         _init,
-        "write a commented model of a survey from a file's header and a codebook",
+        "write a commented survey file: an example, or from a file's header and a codebook",
         _init_options,
     )
     command(
@@ -30,7 +30,8 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _init_options(init: argparse.ArgumentParser) -> None:
-    init.add_argument("data", metavar="DATA", help="CSV with a header line, Excel, or Parquet")
+    init.add_argument("data", metavar="DATA", nargs="?", help="CSV with a header line, Excel, or Parquet")
+    init.add_argument("--example", choices=EXAMPLES, help="write a complete survey file to start from")
     init.add_argument(
         "--codebook", metavar="FILE", help="CSV or TOML: the possible answers, known without the data"
     )
@@ -46,6 +47,32 @@ def _init_options(init: argparse.ArgumentParser) -> None:
     init.add_argument("--force", action="store_true", help="replace an existing file")
 
 
+EXAMPLES = ("staff",)
+"""Survey files that are shipped to start from."""
+
+
+def _write_example(options: argparse.Namespace) -> int:
+    """Write a complete survey file, to be changed."""
+    from importlib.resources import files
+
+    from mechdesign.core.errors import ModelFileError
+    from mechdesign.data.outputs import require_output
+    from mechdesign.work.files import whole_file
+
+    for name in ("data", "codebook", "private", "column", "title"):
+        if getattr(options, name):
+            where = "DATA" if name == "data" else f"--{name}"
+            raise ParameterError(where, "is not for --example, which reads no file", "omit it")
+    require_output(options.output, [], options.force)
+    text = (files("mechdesign.report") / "examples" / f"{options.example}.toml").read_text(encoding="utf-8")
+    name = os.path.basename(options.output).removesuffix(".toml")
+    text = text.replace("staff2027.json", f"{name}2027.json").replace("staff.", f"{name}.")
+    with whole_file(options.output, ModelFileError) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(f"{options.output}: the example '{options.example}'; change it, then build it")
+    return FINE
+
+
 def _init(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import ModelFileError
     from mechdesign.core.text import counted
@@ -56,6 +83,10 @@ def _init(options: argparse.Namespace) -> int:
 
     if not options.output.endswith(".toml"):
         raise ParameterError(f"-o {options.output}", "is not a name of a model", "end it in .toml")
+    if options.example is not None:
+        return _write_example(options)
+    if options.data is None:
+        raise ParameterError("DATA", "is missing", "name a file of answers, or write --example staff")
     inputs = [options.data] if options.codebook is None else [options.data, options.codebook]
     require_output(options.output, inputs, options.force)
     epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
@@ -105,7 +136,7 @@ def _named(names: list[str]) -> str:
     return text + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-KINDS = ("html", "js", "python", "r", "schema", "vectors")
+KINDS = ("html", "js", "python", "r", "schema", "texts", "vectors")
 
 
 def _export_options(added: argparse.ArgumentParser) -> None:
@@ -120,7 +151,21 @@ def _export_options(added: argparse.ArgumentParser) -> None:
         "--question", default="", metavar="TEXT", help="question on the page (default: the file's)"
     )
     added.add_argument(
+        "--language",
+        default="",
+        metavar="LANG",
+        help="language of the page: en, de, fr, es, it or zh (default: the survey's)",
+    )
+    added.add_argument(
+        "--texts", default="", metavar="FILE", help="all sentences of the page, as --to texts writes them"
+    )
+    added.add_argument(
         "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"
+    )
+    added.add_argument(
+        "--shared",
+        action="store_true",
+        help="a page for a device that many people use: nothing is stored, with a button for the next person",
     )
 
 
@@ -132,8 +177,16 @@ def _export(options: argparse.Namespace) -> int:
     from mechdesign.work.files import whole_file
 
     mechanism = load_mechanism(options.mechanism)
-    title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
-    settings = ExportSettings(title, question, options.post)
+    if options.shared and options.to != "html":
+        raise ParameterError("--shared", f"is for a page, not for {options.to}", "use --to html")
+    texts = None
+    if options.texts:
+        from mechdesign.export.texts import texts_from_file
+
+        texts = texts_from_file(options.texts).as_json()
+    settings = ExportSettings(
+        options.title, options.question, options.post, options.language, texts, options.shared
+    )
     try:
         text = export(mechanism, options.to, settings)
     except MethodError as error:
@@ -142,7 +195,7 @@ def _export(options: argparse.Namespace) -> int:
     with whole_file(options.output, MethodError) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
-    if options.to != "schema":
+    if options.to not in ("schema", "texts"):
         note_lack(mechanism, options.mechanism)
         note_other_texts(mechanism, options.mechanism, options.title, options.question)
     return FINE

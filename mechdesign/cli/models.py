@@ -208,6 +208,11 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
     from mechdesign.report.tables import json_schema, problem_text
 
+    if options.model == "survey-file":
+        from mechdesign.catalog.survey_file import keys_text, survey_schema
+
+        print_json(survey_schema()) if options.json else print(keys_text())
+        return FINE
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:
         if options.set:
@@ -219,7 +224,7 @@ def _show(options: argparse.Namespace) -> int:
         else:
             print(problem_text(problem_class, terminal_width()))
         return FINE
-    close = suggestion(options.model, [*models(), *problem_classes()])
+    close = suggestion(options.model, [*models(), *problem_classes(), "survey-file"])
     if "/" not in options.model and not options.model.endswith(".toml") and close.startswith("did you mean"):
         raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
     model = model_of(options)

@@ -83,7 +83,7 @@ class ResultOutput:
         self, options: argparse.Namespace, result: Any, mechanism: Mechanism, own_files: Sequence[str]
     ) -> None:
         self.path: str | None = options.output
-        self.result, self.tables = result, dict[str, Columns]()
+        self.mechanism, self.result, self.tables = mechanism, result, dict[str, Columns]()
         grids = _grids(result) if options.grid else {}
         if self.path is None:
             return
@@ -95,11 +95,20 @@ class ResultOutput:
         """Write the table and return what to say of it; nothing where none is wanted."""
         if self.path is None:
             return ""
-        from mechdesign.report.tables import write_results  # most results are printed
-
-        rows = write_results(self.path, self.tables)
+        rows = self._written()
         notes = "".join(f"\nnote: {printable(note)}" for note in _notes(self.result))
         return f"{self.path}: {counted(rows, 'row')}{notes}"
+
+    def _written(self) -> int:
+        """Write the file and return the number of rows; a workbook also has sheets about the survey."""
+        from mechdesign.report.tables import write_results  # most results are printed
+
+        assert self.path is not None
+        if self.path.lower().endswith(".xlsx") and list(self.tables) == ["estimates"]:
+            from mechdesign.report.workbook import write_result
+
+            return write_result(self.path, self.result, self.mechanism, self.tables["estimates"])
+        return write_results(self.path, self.tables)
 
 
 def _grids(result: Any) -> dict[str, Columns]:
@@ -108,6 +117,8 @@ def _grids(result: Any) -> dict[str, Columns]:
     try:
         grids: dict[str, Columns] = result.grids()
     except ParameterError as error:
+        if error.where == "--grid":
+            raise
         remedy = "name two attributes or more with --marginal A,B"
         raise error.changed(where="--grid", remedy=remedy) from None
     return grids

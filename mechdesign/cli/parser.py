@@ -403,6 +403,7 @@ class FigureOutput:
         inputs: Sequence[str],
         table: str | None = None,
     ) -> None:
+        self.options = options
         self.path: str | None = options.figure
         self.force: bool = options.force
         self.inputs = inputs
@@ -435,11 +436,14 @@ class FigureOutput:
 
     def write(self, figures: Sequence[Any], what: str) -> list[str]:
         """Write the pictures and return their names; none of them when one of them may not be written."""
+        from mechdesign.core.errors import printable
         from mechdesign.show.draw import save
 
         places = self.places(figures, what)
+        stream = sys.stderr if getattr(self.options, "json", False) else sys.stdout
         for figure, place in zip(figures, places, strict=True):
             save(figure, place)
+            print(f"{place}: {printable(figure.title)}", file=stream)
         return places
 
     def _require(self, path: str) -> None:

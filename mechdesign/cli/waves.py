@@ -48,10 +48,6 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
     The wave before is the file that is named, else the last wave with these questions in the folder of the
     output. A wave that only the model file names is the first one where there is no earlier one.
     """
-    from mechdesign.collect import load_mechanism
-    from mechdesign.core.values import changed
-    from mechdesign.survey.waves import next_wave
-
     name, output = options.wave or mechanism.about.wave, options.output
     if options.wave is not None and not options.wave.strip():
         raise ParameterError("--wave", "is empty", "give the wave a name, such as --wave 2027")
@@ -66,6 +62,10 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
         raise ParameterError(
             f"-o {output}", "is the file of the wave before, which its reports need", "name another file"
         )
+    from mechdesign.collect import load_mechanism
+    from mechdesign.core.values import changed
+    from mechdesign.survey.waves import next_wave
+
     before = load_mechanism(path)
     try:
         fresh = mechanism.with_about(changed(mechanism.about, wave=""))
@@ -73,9 +73,11 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
     except ParameterError as error:
         where = {"wave": f"--wave {name}", "id": "--id"}.get(error.where, error.where)
         raise error.changed(where=f"{path}: {where}") from None
+    note = _other_questions(mechanism, before, path)
     earlier = f"wave {before.about.wave}" if before.about.wave else before.about.survey
     print(f"mechdesign: {output}: wave {name}, after {path} ({earlier})", file=sys.stderr)
-    _compare_questions(mechanism, before, path)
+    if note:
+        print(f"mechdesign: note: {printable(note)}", file=sys.stderr)
     return result
 
 
@@ -131,8 +133,8 @@ def _asked(about: About) -> object:
     return (about.question, questions) if about.question or questions else about.title
 
 
-def _compare_questions(mechanism: Mechanism, before: Mechanism, path: str) -> None:
-    """Print which questions only one of two waves has; raise ParameterError where they share none."""
+def _other_questions(mechanism: Mechanism, before: Mechanism, path: str) -> str:
+    """Return which questions only one of two waves has; raise ParameterError where they share none."""
     now, then = set(_columns(mechanism)), set(_columns(before))
     if now and then and not now & then:
         raise ParameterError(path, "asks none of these questions", "name the wave before: --after FILE")
@@ -141,9 +143,7 @@ def _compare_questions(mechanism: Mechanism, before: Mechanism, path: str) -> No
         for which, names in (("the new wave", now - then), ("the earlier one", then - now))
         if names and now and then
     ]
-    if others:
-        text = printable("; ".join(others))
-        print(f"mechdesign: note: {text}: changes are estimated for the other questions", file=sys.stderr)
+    return f"{'; '.join(others)}: changes are estimated for the other questions" if others else ""
 
 
 def _columns(mechanism: Mechanism) -> tuple[str, ...]:
@@ -173,7 +173,8 @@ def estimate_waves(options: argparse.Namespace) -> int:
     picture = None
     if options.figure is not None:
         picture = FigureOutput(options, [path for group in groups for path in group], options.output)
-    mechanisms, results = [], []
+    mechanisms: list[Mechanism] = []
+    results: list[Any] = []
     for file, *reports in groups:
         mechanism = load_mechanism(file)
         own = argparse.Namespace(**vars(options))

@@ -209,6 +209,9 @@ def other_owner(mechanism: HasSurvey, survey: object, digest: object = None) -> 
     with suppress(ParameterError):
         about = About.from_json({"id": survey} if isinstance(survey, str) else survey)
     own = mechanism.about
+    for wave in own.earlier:
+        if wave.id == about.id:
+            about = About(own.title, id=wave.id, wave=wave.wave)
     if about.id and about.id != own.id:
         return f"{about.survey}, and this is {own.survey}"
     if own.id and not about.id and digest in (None, mechanism.fingerprint):

@@ -296,8 +296,13 @@ class Mechanism(Explained, WithTables, WithAbout):
         return self.fingerprint
 
     @cached_property
-    def _stream(self) -> str:
+    def _label(self) -> str:
         return f"{self.type} {self.stream()}"
+
+    @property
+    def _stream(self) -> str:
+        """The label of random streams; waves of a survey after the first have others for the same seed."""
+        return f"{self._label} {self.about.id}" if self.about.earlier else self._label
 
     def seeded(self, rng: Rng, purpose: str = "") -> np.random.Generator | None:
         """Return the numpy generator that ``rng`` names; None stands for the operating system's.

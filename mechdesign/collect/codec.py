@@ -420,15 +420,19 @@ class AskedNumber:
     --------
     >>> AskedNumber("age", 18.0, 99.0).as_json()
     {'name': 'age', 'low': 18.0, 'high': 99.0}
+    >>> AskedNumber("age", 18.0, 99.0, skip=True).as_json()["skip"]
+    True
     """
 
     name: str | None
     low: float
     high: float
+    skip: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {"name": self.name, "low": self.low, "high": self.high}
+        """Return it as plain values; whether None stands for no answer, where it does."""
+        skip = {"skip": True} if self.skip else {}
+        return {"name": self.name, "low": self.low, "high": self.high, **skip}
 
 
 class Codec(ABC):

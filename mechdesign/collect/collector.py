@@ -42,7 +42,7 @@ from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError
 from mechdesign.core.tables import Coded, Source, Values, require_no_mask
-from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.core.text import counted, json_object, margin_text, table, to_error
 from mechdesign.core.validation import user_count
 from mechdesign.core.values import USERS, EstimateT_co, Forecast
 from mechdesign.data.frames import Columns, Tidy, is_table
@@ -495,23 +495,24 @@ class OnSimplex(Tidy):
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))
     100 reports
-    category  on simplex  estimate  std error
-    --------  ----------  --------  ---------
-    a            0.85000   0.90000    0.10000
-    b            0.15000   0.20000    0.10000
-    c            0.00000  -0.10000    0.10000
+    category  on simplex  estimate  std error      margin
+    --------  ----------  --------  ---------  ----------
+    a            0.85000   0.90000    0.10000  ±20 points
+    b            0.15000   0.20000    0.10000  ±20 points
+    c            0.00000  -0.10000    0.10000  ±20 points
     """
 
     estimate: FrequencyEstimate
 
     def __str__(self) -> str:
         columns = (self.estimate.projected(), self.estimate.value, self.estimate.standard_error)
+        margins = [margin_text(margin, True) for margin in self.estimate.margins().tolist()]
         rows = [
-            [name, *(to_error(number + 0.0, figures[2], ".5f") for number in figures)]
-            for name, *figures in zip(self.estimate.categories, *columns, strict=True)
+            [name, *(to_error(number + 0.0, figures[2], ".5f") for number in figures), margin]
+            for name, margin, *figures in zip(self.estimate.categories, margins, *columns, strict=True)
         ]
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
-        header = ["category", "on simplex", "estimate", "std error"]
+        header = ["category", "on simplex", "estimate", "std error", "margin"]
         return f"{counted(self.estimate.users, 'report')}\n{table(header, rows[:MOST_ROWS])}{more}"
 
     def figures(self) -> list[Figure]:

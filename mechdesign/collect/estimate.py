@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import printable
-from mechdesign.core.text import counted, json_object, listed, table, to_error
+from mechdesign.core.text import counted, json_object, listed, margin_text, table, to_error
 from mechdesign.data.frames import Columns, Tidy, tidy_columns
 
 if TYPE_CHECKING:
@@ -56,6 +56,16 @@ class Estimated(Tidy):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of confidence intervals of this level in (0, 1)."""
         return self._ends(level)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the estimates are shares, whose margins of error are in percentage points."""
+        return False
+
+    def margins(self, level: float = 0.95) -> Any:
+        """Return the margins of error: half the widths of the intervals."""
+        low, high = self._ends(level)
+        return (high - low) / 2.0
 
     def _said(self) -> tuple[str, ...]:
         result: tuple[str, ...] = getattr(self, "notes", ())
@@ -166,8 +176,9 @@ class ListedEstimate(Estimated):
         return f"{type(self).__name__}({counted(self.users, self.reporter)}: {listed(text)})"
 
     def __str__(self) -> str:
-        header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
-        rows = self.rows()
+        header = [self.thing, *self._beside(), self.estimated, "std error", "margin", "95% low", "95% high"]
+        margins = [margin_text(margin, self.is_share) for margin in self.margins().tolist()]
+        rows = [[*row[:-2], margin, *row[-2:]] for row, margin in zip(self.rows(), margins, strict=True)]
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""
         text = table(header, rows[: len(rows) - rest])
@@ -222,6 +233,10 @@ class FrequencyEstimate(ListedEstimate):
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
     reported: Array | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_share(self) -> bool:
+        return True
 
     def _names(self) -> tuple[str, ...]:
         return self.categories
@@ -314,7 +329,8 @@ class MeanEstimate(Estimated):
     def __str__(self) -> str:
         numbers = (self.value, *self.interval())
         value, low, high = (to_error(number, self.standard_error) for number in numbers)
-        figures = f"mean {value}, standard error {self.standard_error:.3g}"
+        margin = margin_text(self.margins(), self.is_share)
+        figures = f"mean {value}, standard error {self.standard_error:.3g}, margin of error {margin}"
         return f"{figures}, 95% [{low}, {high}], {counted(self.users, 'report')}{self._noted()}"
 
 
@@ -368,6 +384,71 @@ class AttributeMeans(ListedEstimate):
         """Return the estimates with their intervals."""
         title = f"Estimated means of {counted(self.users, 'report')}"
         return self._drawn(title, "attribute", "mean", bars=False, possible=self.possible)
+
+
+OF_ANSWERED = "of those who answered"
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """The answers at quantiles of an ordered question or of a number, with intervals.
+
+    Attributes
+    ----------
+    levels : tuple of float
+    category, low, high : tuple of str or float
+        The first category at which the estimated distribution reaches the level, and between which
+        categories it lies with 95 % confidence; of numbers the middle of the bin, and ends of bins.
+    answered : bool
+        Whether they are those of the users who answered, not of all.
+
+    Examples
+    --------
+    >>> print(Quantiles((0.5,), ("fair",), ("bad",), ("fair",)))
+    quantile      category  95% low  95% high
+    ------------  --------  -------  --------
+    0.5 (median)  fair      bad      fair
+    """
+
+    levels: tuple[float, ...]
+    category: tuple[Any, ...]
+    low: tuple[Any, ...]
+    high: tuple[Any, ...]
+    answered: bool = False
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """A row of texts for each level."""
+        texts = (
+            [_quantile_text(value) for value in values] for values in (self.category, self.low, self.high)
+        )
+        return [
+            [f"{level:g}{' (median)' * (level == 0.5)}", *row]
+            for level, row in zip(self.levels, zip(*texts, strict=True), strict=True)
+        ]
+
+    def __str__(self) -> str:
+        header = ["quantile", "value" if self._are_numbers else "category", "95% low", "95% high"]
+        text = table(header, self.rows)
+        return f"{OF_ANSWERED}\n{text}" if self.answered else text
+
+    @property
+    def _are_numbers(self) -> bool:
+        return not any(isinstance(value, str) for value in self.category)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {
+            "levels": list(self.levels),
+            "category": list(self.category),
+            "low": list(self.low),
+            "high": list(self.high),
+            "answered": self.answered,
+        }
+
+
+def _quantile_text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.10g}"
 
 
 def _outward(low: Any, high: Any, width: Any) -> tuple[Any, Any]:

@@ -165,6 +165,21 @@ class NormalLimits(Limits):
         return width, width
 
 
+@dataclass(frozen=True, eq=False)
+class SingleLimits(Limits):
+    """The limits of a single mean, as numbers."""
+
+    limits: Limits
+
+    def distances(self, tail: float) -> tuple[Any, Any]:
+        down, up = self.limits.distances(tail)
+        return down[0], up[0]
+
+    def reach(self, difference: Any, tail: float) -> NDArray[np.bool_]:
+        reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference), tail)[0]
+        return reached
+
+
 def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
     """Return whether differences from the estimate lie between the limits."""
     inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)

@@ -152,6 +152,38 @@ def to_error(number: Any, error: Any, usual: str = ".6g") -> str:
     return f"{round(number, decimals):.0f}" if decimals < 0 else f"{number:.{max(digits, reach)}g}"
 
 
+NORMAL = 1.959963984540054
+"""Standard errors in the margin of error: half the width of a normal 95% interval."""
+
+
+def margin_text(margin: Any, is_share: bool) -> str:
+    """Return a margin of error with two digits: of a share in percentage points.
+
+    Examples
+    --------
+    >>> margin_text(0.0752, True), margin_text(0.1342, True), margin_text(321.0, False)
+    ('±7.5 points', '±13 points', '±320')
+    """
+    factor, unit = (100.0, " points") if is_share else (1.0, "")
+    decimals = decimals_of(None if margin is None else factor * float(margin))
+    if decimals is None:
+        return "-" if margin is None or not math.isfinite(margin) else f"±0{unit}"
+    return f"±{round(factor * margin, decimals):.{max(0, decimals)}f}{unit}"
+
+
+def percent_with_margin(share: float, margin: float) -> str:
+    """Return a share in percent with its margin of error, as whole numbers where that is exact enough.
+
+    Examples
+    --------
+    >>> percent_with_margin(0.2714, 0.0612), percent_with_margin(0.5, 0.0004)
+    ('27% ±6', '50.00% ±0.04')
+    """
+    decimals = decimals_of(100.0 * margin)
+    digits = 0 if decimals is None else max(0, decimals - 1)
+    return f"{round(100.0 * share, digits) + 0.0:.{digits}f}% ±{100.0 * margin:.{digits}f}"
+
+
 NARROWEST = 8
 """No column of text is made narrower than this."""
 
@@ -243,7 +275,7 @@ def _is_number(cell: str) -> bool:
     if cell in ("-", ""):
         return True
     try:
-        float(cell)
+        float(cell.removeprefix("±").removesuffix(" points"))
     except ValueError:
         return False
     return True

@@ -15,6 +15,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.text import NORMAL, margin_text
+
 Class = TypeVar("Class", bound=type)
 Value = TypeVar("Value")
 
@@ -206,6 +208,12 @@ class Counter(Protocol[EstimateT_co]):
         """Return the exact sums as plain values."""
 
 
+SHARES = ("frequencies", "marginals", "survey", "total variation")
+"""Quantities that are between 0 and 1."""
+
+USELESS = 0.3
+"""A margin of error of a share from which on an estimate says hardly anything."""
+
 USERS = 10_000
 """The number of users that forecasts are for where nobody says."""
 
@@ -266,9 +274,18 @@ class Forecast:
         if not self.possible:
             return f"{self.quantity}: CANNOT be estimated: {self.reason}"
         whose = f" of {self.of}" if self.of else ""
-        head = f"{self.quantity}: can be estimated; with {self.users} users the standard error{whose} is"
+        margin = None if self.largest is None else NORMAL * self.largest
+        useless = self.is_of_shares and margin is not None and margin > USELESS
+        verdict = "can be estimated, but too roughly to be of use" if useless else "can be estimated"
+        head = f"{self.quantity}: {verdict}; with {self.users} users the standard error{whose} is"
         usual = "" if self.typical is None else f" {self.typical:.4g} {self.typical_data} and"
-        return f"{head}{usual} at most {self.largest:.4g}"
+        error = f", a margin of error of {margin_text(margin, True)}" if self.is_of_shares else ""
+        return f"{head}{usual} at most {self.largest:.4g}{error}"
+
+    @property
+    def is_of_shares(self) -> bool:
+        """Whether errors are those of shares, or of means over the width of their range."""
+        return self.quantity in SHARES
 
     def as_json(self) -> dict[str, Any]:
         """Return the forecast as plain values."""

@@ -348,7 +348,7 @@ class About:
         return (self.language, *(one.language for one in self.translations))
 
     def question_text(self, name: str) -> QuestionText:
-        """Return the words of a question by its column; a question without words of its own is its name.
+        """Return the words of a question by its name or a column of it; without words its text is its name.
 
         Examples
         --------
@@ -358,7 +358,9 @@ class About:
         >>> About(question="How old are you?").question_text("age").text
         'How old are you?'
         """
-        stated = next((one for one in self.questions if name in one.columns), QuestionText(name))
+        stated = next(
+            (one for one in self.questions if name == one.name or name in one.columns), QuestionText(name)
+        )
         single = self.question if len(self.questions) <= 1 else ""
         return changed(stated, text=stated.text or single or stated.name)
 

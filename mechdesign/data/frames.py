@@ -451,7 +451,7 @@ class CrossTable(Tidy):
 
     def grid_text(self) -> str:
         """Return all grids as text, each under its title."""
-        return "\n\n".join(f"{title}\n{_text(columns)}" for title, columns in self.grids().items())
+        return grids_text(self.grids())
 
     def _short_grid(self) -> str:
         """Return the grid of the estimates; empty over a single attribute, and where it is too large."""
@@ -460,6 +460,11 @@ class CrossTable(Tidy):
         text = _text(self.grid())
         is_short = len(text.partition("\n")[0]) <= WIDEST and text.count("\n") <= LONGEST
         return text if is_short else ""
+
+
+def grids_text(grids: Mapping[str, Columns]) -> str:
+    """Return grids as text, each under its title."""
+    return "\n\n".join(f"{title}\n{_text(columns)}" for title, columns in grids.items())
 
 
 def _text(columns: Columns) -> str:

@@ -161,6 +161,7 @@ class MissingRule:
     word: str = MISSING_CATEGORY
     reports: bool = False
     optional: frozenset[str] = frozenset()
+    blank: frozenset[str] = frozenset()
     messages: MessageReader | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
@@ -200,7 +201,7 @@ class MissingRule:
         RowError
             When values are missing and the rule is to refuse them.
         """
-        gaps = {name: mask for name, mask in missing.items() if mask.any()}
+        gaps = {name: mask for name, mask in missing.items() if mask.any() and name not in self.blank}
         if not gaps:
             return block, None
         if self.rule == "refuse":
@@ -264,11 +265,19 @@ class MissingRule:
         return f"{counted(rows, 'row')} without a value counted as '{MISSING_CATEGORY}'"
 
 
-def let_lack(source: object, columns: Iterable[str]) -> None:
-    """Note that these columns of a source need no value: they have a category for it."""
+def let_lack(source: object, columns: Iterable[str], blank: Iterable[str] = ()) -> None:
+    """Note that these columns of a source need no value: they have a category for it.
+
+    Parameters
+    ----------
+    source : Source
+    columns : iterable of str
+    blank : iterable of str
+        Columns in which an empty cell is an answer: nothing was ticked.
+    """
     rule = getattr(source, "missing", None)
     if isinstance(rule, MissingRule):
-        rule.optional = frozenset(columns)
+        rule.optional, rule.blank = frozenset(columns), frozenset(blank)
 
 
 def _any(masks: Iterable[Mask]) -> Mask:

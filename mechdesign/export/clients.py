@@ -139,6 +139,9 @@ class ExportSettings:
         A shipped language of the page; English by default.
     texts : mapping of mappings, optional
         All sentences of the page in another language.
+    shared : bool
+        Whether the page is for a device that many people use: nothing is stored, and there is a button for
+        the next person.
     """
 
     title: str = ""
@@ -146,6 +149,7 @@ class ExportSettings:
     post: str = ""
     language: str = ""
     texts: Tables | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
         for name in ("title", "question", "post", "language"):
@@ -168,7 +172,9 @@ class ExportSettings:
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values, language and texts where they are given."""
         settings = asdict(self)
-        return {name: value for name, value in settings.items() if value or name in ("title", "question", "post")}
+        return {
+            name: value for name, value in settings.items() if value or name in ("title", "question", "post")
+        }
 
 
 def sheet(mechanism: Mechanism) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from mechdesign.export.clients import (
 from mechdesign.export.known_answers import vectors
 from mechdesign.export.page import page
 from mechdesign.export.schemas import schema
+from mechdesign.export.texts import DEFAULT, template_of
 from mechdesign.work.files import read_text
 
 LINE = 100
@@ -125,6 +126,11 @@ def schema_text(mechanism: Mechanism, settings: ExportSettings) -> str:
     return json.dumps(schema(mechanism.type), indent=1) + "\n"
 
 
+def sentences(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return the file of the sentences of a page, to be translated."""
+    return template_of(settings.language or DEFAULT)
+
+
 KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
     "python": python,
     "js": javascript,
@@ -132,6 +138,7 @@ KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
     "r": r_client,
     "vectors": vectors_text,
     "schema": schema_text,
+    "texts": sentences,
 }
 """What a mechanism is exported to, and how."""
 

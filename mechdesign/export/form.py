@@ -6,14 +6,20 @@ are the ticks of one question.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.codec import AskedNumber
+from mechdesign.collect.kernel import Recipe
+from mechdesign.core.values import changed
+from mechdesign.data.about import About, QuestionText
 from mechdesign.export.clients import ExportSettings
 from mechdesign.export.silence import silence_percent, silences
-from mechdesign.export.texts import Texts
-from mechdesign.families.survey.questions import Bin, Question, bins_of
+from mechdesign.export.texts import LANGUAGES, Texts, texts_of
+from mechdesign.families.survey.bins import Bin, bins_of
+from mechdesign.families.survey.questions import Question
 
 
 @dataclass(frozen=True)
@@ -51,46 +57,124 @@ class Block:
         return {name: value for name, value in vars(self).items() if value}
 
 
-def blocks_of(mechanism: Mechanism, settings: ExportSettings) -> list[Block]:
-    """Return the questions of a page.
+@dataclass(frozen=True)
+class PageTexts:
+    """The texts of a page: what the survey says, in the page's language, and the sentences around it.
+
+    Attributes
+    ----------
+    words : Texts
+        The sentences of the page.
+    about : About
+        The texts of the survey, in the language of the page where it has them.
+    language : str
+        The language of the survey's texts where that is known and not the page's; else empty.
+    """
+
+    words: Texts
+    about: About
+    language: str = ""
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        return self.about.title or self.words.say("page.title")
+
+
+def page_texts(mechanism: Mechanism, settings: ExportSettings) -> PageTexts:
+    """Return the texts of a page: title and question of the settings come before those of the survey.
+
+    The language is that of the settings, else that of the survey where it is shipped, else English.
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question, SurveyMechanism
-    >>> survey = SurveyMechanism.of([Question("a", labels=("no", "yes")), Question("b", "number", low=0, high=9)], 1.0)
-    >>> [(block.places, block.text) for block in blocks_of(survey, ExportSettings())]
-    [((0,), 'a'), ((1,), 'b')]
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> mechanism = KaryResponse.of(2, 1.0).with_about(About("Umfrage", language="de-AT"))
+    >>> page_texts(mechanism, ExportSettings()).words.code
+    'de'
     """
+    about = mechanism.about
+    shipped = about.language.split("-")[0]
     words = settings.words
-    recipe = mechanism.recipe()
+    if settings.texts is None and not settings.language and shipped in LANGUAGES:
+        words = texts_of(shipped)
+    language = _closest(words.code, about.languages)
+    about = about.in_language(language) if language is not None else about
+    stated = {name: text for name in ("title", "question") if (text := getattr(settings, name))}
+    other = about.language if language is None else ""
+    return PageTexts(words, changed(about, **stated), other)
+
+
+def _closest(code: str, languages: Sequence[str]) -> str | None:
+    """Return which of some languages is that of a page; None where none is.
+
+    Examples
+    --------
+    >>> _closest("de", ["en", "de-CH"]), _closest("zh-Hans", ["zh"]), _closest("de", ["fr"])
+    ('de-CH', 'zh', None)
+    """
+    if code in languages:
+        return code
+    return next((each for each in languages if each and each.split("-")[0] == code.split("-")[0]), None)
+
+
+def blocks_of(mechanism: Mechanism, texts: PageTexts) -> list[Block]:
+    """Return the questions of a page: in the order of the survey's texts, then those without texts.
+
+    Examples
+    --------
+    >>> from mechdesign.data.about import QuestionText
+    >>> from mechdesign.families.survey import Question, SurveyMechanism
+    >>> listed = [Question("a", labels=("no", "yes")), Question("b", "number", low=0, high=9)]
+    >>> about = About(questions=[QuestionText("b", "How many?")])
+    >>> survey = SurveyMechanism.of(listed, 1.0).with_about(about)
+    >>> [(block.places, block.text) for block in blocks_of(survey, page_texts(survey, ExportSettings()))]
+    [((1,), 'How many?'), ((0,), 'a')]
+    """
+    recipe, about = mechanism.recipe(), texts.about
+    names = [entry.name or "" for entry in recipe.inputs]
     questions = getattr(mechanism, "questions", None)
     silent = [silence_percent(each) for each in silences(recipe)]
-    own = len(set(silent)) > 1
+    groups = [tuple(names.index(name) for name in one.columns if name in names) for one in about.questions]
+    stated = dict(zip(about.questions, groups, strict=True))
+    listed = {place for group in groups for place in group}
+    alone = {
+        QuestionText(name or "answer"): (place,) for place, name in enumerate(names) if place not in listed
+    }
     result = []
-    for place, asked in enumerate(recipe.inputs):
-        question = None if questions is None else questions[place]
+    for text, places in [*((key, group) for key, group in stated.items() if group), *alone.items()]:
+        question = None if questions is None else questions[places[0]]
+        percents = {silent[place] for place in places}
+        own = len(set(silent)) > 1 and len(percents) == 1
         result.append(
             Block(
-                (place,),
-                (settings.question if recipe.single else "") or asked.name or "",
-                silence=_silence(silent[place], "nothing_one", words) if own else "",
-                labels=None if question is None else _labels(question, words),
-                skip=bool(getattr(question, "skip", False)),
+                places,
+                _question(recipe, about, text, names[places[0]]),
+                text.hint,
+                _silence(percents.pop(), "nothing_one", texts.words) if own else "",
+                _labels(recipe.inputs[places[0]], question, text, texts.words),
+                bool(getattr(question, "skip", False)),
+                bool(text.parts),
             )
         )
     return result
 
 
+def _question(recipe: Recipe, about: About, text: QuestionText, name: str) -> str:
+    """Return the question that a respondent reads."""
+    single = about.question if recipe.single else ""
+    return text.text or single or (text.name if text.parts else name)
+
+
 def silence_of_all(mechanism: Mechanism, words: Texts) -> str:
-    """Return the sentence about the probability that nothing is sent where it is that of every question.
+    r"""Return the sentence about the probability that nothing is sent where it is that of every question.
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, SurveyMechanism
-    >>> from mechdesign.export.texts import texts_of
     >>> survey = SurveyMechanism.of([Question(name, labels=("no", "yes")) for name in "abc"], 1.0)
     >>> silence_of_all(survey, texts_of("de"))
-    'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\\xa0% wird zu ihr überhaupt nichts gesendet.'
+    'Für jede Frage gilt: Mit einer Wahrscheinlichkeit von 66,6\xa0% wird zu ihr überhaupt nichts gesendet.'
     """
     silent = {silence_percent(each) for each in silences(mechanism.recipe())}
     return _silence(silent.pop(), "nothing_each", words) if len(silent) == 1 else ""
@@ -100,13 +184,37 @@ def _silence(percent: str, key: str, words: Texts) -> str:
     return words.say(f"sent.{key}", percent=words.percent(percent)) if percent else ""
 
 
+def _labels(
+    entry: Any, question: Question | None, text: QuestionText, words: Texts
+) -> tuple[str, ...] | None:
+    """Return what the answers to a question are called; None for the names that the client has."""
+    if text.parts:
+        return text.labels
+    if isinstance(entry, AskedNumber):
+        return None
+    own = tuple(entry.labels or map(str, range(entry.size)))
+    skipped = question is not None and question.skip
+    names: Sequence[str] = own[:-1] if skipped else own
+    if question is not None and question.bins:
+        names = bin_names(question, words)
+    if len(text.labels) == len(names):
+        names = text.labels
+    if text.ends:
+        first, *middle, last = names
+        ends = [
+            words.say("form.end", answer=name, label=label)
+            for name, label in zip((first, last), text.ends, strict=True)
+        ]
+        names = (ends[0], *middle, ends[1])
+    labels = (*names, words.say("form.skip")) if skipped else tuple(names)
+    return None if labels == own else labels
+
+
 def bin_names(question: Question, words: Texts) -> tuple[str, ...]:
     """Return the names of a question's bins in a language.
 
     Examples
     --------
-    >>> from mechdesign.families.survey import Question
-    >>> from mechdesign.export.texts import texts_of
     >>> bin_names(Question("age", "number", low=0, high=9, bins=(0, 2.5, 9)), texts_of("fr"))
     ('de 0 à moins de 2,5', 'de 2,5 à 9')
     """
@@ -123,12 +231,3 @@ def _ends_of(item: Bin, words: Texts) -> dict[str, str]:
     """Return the ends that the sentence of a bin names."""
     ends = {"low": words.number(item.low), "high": words.number(item.high)}
     return {"below": {"high": ends["high"]}, "above": {"low": ends["low"]}}.get(item.kind, ends)
-
-
-def _labels(question: Any, words: Texts) -> tuple[str, ...] | None:
-    """Return what the answers to a question of a survey are called; None for those of the mechanism."""
-    if question.is_mean:
-        return None
-    names = bin_names(question, words) if question.bins else question.labels
-    labels = (*names, words.say("form.skip")) if question.skip else tuple(names)
-    return None if labels == question.categories else labels

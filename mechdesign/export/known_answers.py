@@ -279,7 +279,7 @@ def _of_input(entry: AskedChoice | AskedNumber) -> list[Any]:
         width = entry.high - entry.low
         inside = [entry.low + width * part / 7 for part in range(1, 7)]
         middle = [number for number in inside if entry.low <= number <= entry.high]
-        return [entry.low, entry.high, *middle]
+        return [entry.low, entry.high, *middle, *([None] if entry.skip else [])]
     places = range(entry.size) if entry.size <= 64 else [*range(32), *range(entry.size - 32, entry.size)]
     return [place if entry.labels is None else entry.labels[place] for place in places]
 

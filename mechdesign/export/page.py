@@ -14,6 +14,7 @@ from typing import Any
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError
+from mechdesign.data.about import EarlierWave
 from mechdesign.data.json_lines import parse_distinct
 from mechdesign.export.clients import (
     ExportSettings,
@@ -25,14 +26,14 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.export.disclosure import is_certain, limit_for_respondents
-from mechdesign.export.form import blocks_of, silence_of_all
+from mechdesign.export.form import PageTexts, blocks_of, page_texts, silence_of_all
 from mechdesign.export.messages import MessageReader
 from mechdesign.export.texts import Texts
 
-SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "page.js")
+SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "device.js", "page.js")
 """The parts of the page's own script, in their order."""
 
-SPOKEN = ("language", "form", "number", "report", "earlier", "fault")
+SPOKEN = ("language", "form", "number", "report", "earlier", "device", "fault")
 """The sections of sentences that the script says."""
 
 EXPERTS = ("guarantee_unknown", "identity_none")
@@ -54,16 +55,18 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     True
     """
     require_no_shuffler(mechanism)
-    words = settings.words
+    texts = page_texts(mechanism, settings)
+    words = texts.words
     tables = {name: dict(words.tables[name]) for name in SPOKEN}
     tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
     tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
     content = {
-        "title": settings.title,
-        "question": settings.question,
         "post": settings.post,
-        "blocks": [block.as_json() for block in blocks_of(mechanism, settings)],
+        "lang": texts.language or None,
+        "blocks": [block.as_json() for block in blocks_of(mechanism, texts)],
         "texts": tables,
+        "shared": settings.shared,
+        "earlier": [_wave(wave) for wave in mechanism.about.earlier],
     }
     program = filled("".join(map(template, SCRIPTS)), {"PAGE": plain_json(content)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
@@ -76,7 +79,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    title = html.escape(settings.title or words.say("page.title"))
+    title = html.escape(texts.title)
     return filled(
         template("page.html"),
         {
@@ -90,8 +93,10 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
             "DRAWN": html.escape(words.say(f"report.{_kind(mechanism)}"), quote=False),
             "STYLE": style,
             "SCRIPT": script,
-            "INTRODUCTION": _introduction(mechanism, settings),
-            "CLOSING": "",
+            "TEXTS_LANGUAGE": _of_language(texts),
+            "INTRODUCTION": _introduction(mechanism, settings, texts),
+            "THANKS": _paragraphs("thanks", texts.about.thanks, _of_language(texts)),
+            "CONTACT": _contact(texts),
             **_fixed_words(words),
         },
     )
@@ -102,6 +107,8 @@ FIXED = {
     "MAKE": "page.make",
     "HEADING": "report.heading",
     "ONLY": "report.only",
+    "UNSENT": "device.unsent",
+    "NEXT": "device.next",
     "SUMMARY": "experts.summary",
     "MECHANISM": "experts.mechanism",
     "GUARANTEE": "experts.guarantee",
@@ -119,16 +126,46 @@ def _fixed_words(words: Texts) -> dict[str, str]:
     return {**result, "AUDIT": html.escape(words.tables["experts"]["audit"]).replace("{command}", command)}
 
 
-def _introduction(mechanism: Mechanism, settings: ExportSettings) -> str:
+def _wave(wave: EarlierWave) -> dict[str, Any]:
+    """Return what the page knows of an earlier wave: its name, where its reports are kept, and epsilon."""
+    place = f"mechdesign report {wave.fingerprint} survey={wave.id} "
+    numbers: dict[str, float | None] = {"epsilon": None, "delta": 0.0}
+    if wave.guarantee is not None:
+        numbers = {"epsilon": float(wave.guarantee.epsilon), "delta": float(wave.guarantee.delta)}
+    return {"wave": wave.wave, "place": place, **numbers}
+
+
+def _introduction(mechanism: Mechanism, settings: ExportSettings, texts: PageTexts) -> str:
     """Return what stands before the questions."""
-    lead = "" if mechanism.recipe().single else settings.question
-    silence = silence_of_all(mechanism, settings.words)
-    return _paragraph("lead", lead) + _paragraph("silence", silence)
+    lead = "" if mechanism.recipe().single else texts.about.question
+    shared = texts.words.say("device.shared") if settings.shared else ""
+    silence = silence_of_all(mechanism, texts.words)
+    return (
+        _paragraphs("introduction", texts.about.introduction, _of_language(texts))
+        + _paragraphs("lead", lead, _of_language(texts))
+        + _paragraphs("shared", shared)
+        + _paragraphs("silence", silence)
+    )
 
 
-def _paragraph(kind: str, text: str) -> str:
-    """Return a paragraph; nothing for no text."""
-    return f'<p class="{kind}">{html.escape(text, quote=False)}</p>\n' if text else ""
+def _contact(texts: PageTexts) -> str:
+    """Return whom respondents can ask."""
+    contact = texts.about.contact
+    return _paragraphs("contact", texts.words.say("page.contact", contact=contact) if contact else "")
+
+
+def _of_language(texts: PageTexts) -> str:
+    """Return the attribute that states the language of the survey's texts where it is not the page's."""
+    return f' lang="{html.escape(texts.language)}"' if texts.language else ""
+
+
+def _paragraphs(kind: str, text: str, attributes: str = "") -> str:
+    """Return the paragraphs of a text, between which there is an empty line; nothing for no text."""
+    return "".join(
+        f'<p class="{kind}"{attributes}>{html.escape(part, quote=False)}</p>\n'
+        for part in text.split("\n\n")
+        if part
+    )
 
 
 def _sent_words(mechanism: Mechanism, words: Texts) -> str:

@@ -39,14 +39,17 @@ def silences(recipe: Recipe) -> tuple[Fraction, ...]:
     if steps["step"] == "sample":
         return (Fraction(count - steps["per_user"], count),) * count
     if steps["step"] == "survey":
-        asked = [{place for part in design for place in part["questions"]} for design in steps["designs"]]
+        reported = [{place for part in design for place in part["questions"]} for design in steps["designs"]]
     elif steps["step"] == "view":
-        asked = [set(view) for view in steps["views"]]
+        reported = [set(view) for view in steps["views"]]
     else:
         return (Fraction(0),) * count
     weights = _weights(steps["ends"])
     return tuple(
-        Fraction(sum(weight for weight, places in zip(weights, asked, strict=True) if place not in places), TOTAL)
+        Fraction(
+            sum(weight for weight, places in zip(weights, reported, strict=True) if place not in places),
+            TOTAL,
+        )
         for place in range(count)
     )
 

@@ -46,7 +46,7 @@ Tables = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Texts:
-    """The sentences of a language, and how it writes numbers.
+    r"""The sentences of a language, and how it writes numbers.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Texts:
     --------
     >>> german = texts_of("de")
     >>> german.say("limit.weak"), german.percent("73.2"), german.number("1234567.5")
-    ('Dieser Schutz ist schwach.', '73,2\\xa0%', '1.234.567,5')
+    ('Dieser Schutz ist schwach.', '73,2\xa0%', '1.234.567,5')
     >>> texts_of("en").listed(["a", "b", "c"])
     'a, b and c'
     """
@@ -153,7 +153,7 @@ def texts_from_file(path: str | os.PathLike[str]) -> Texts:
     except OSError as error:
         raise DataError(name, unread(error), "check the path") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(name, f"is not TOML ({error})", "write KEY = \"sentence\" in each line") from None
+        raise DataError(name, f"is not TOML ({error})", 'write KEY = "sentence" in each line') from None
     try:
         return texts_from(document)
     except MechDesignError as error:
@@ -220,9 +220,11 @@ def _require_sentence(key: str, value: Any, english: str) -> None:
     if not value.strip() and key != "language.group":
         raise ParameterError(key, "is empty", f"translate '{english}'")
     if len(value) > LONGEST or any(ord(letter) < 32 for letter in value):
-        raise ParameterError(key, "has a line break, or is too long", f"give one line, at most {LONGEST} letters")
-    asked, present = set(BRACED.findall(english)), set(BRACED.findall(value))
-    for word in sorted(asked - present):
+        raise ParameterError(
+            key, "has a line break, or is too long", f"give one line, at most {LONGEST} letters"
+        )
+    words, present = set(BRACED.findall(english)), set(BRACED.findall(value))
+    for word in sorted(words - present):
         raise ParameterError(key, f"lacks {{{word}}}", f"put it where '{english}' has it")
-    for word in sorted(present - asked):
+    for word in sorted(present - words):
         raise ParameterError(key, f"has {{{word}}}, which nothing fills", "omit it")

@@ -200,14 +200,14 @@ def _order(text: str) -> tuple[float, str]:
 def _number(name: str, seen: _Seen) -> dict[str, Any]:
     low, high = outward(seen.low, seen.high)
     result: dict[str, Any] = {"name": name, "range": [low, high]}
-    if seen.missing:  # a mean has no category for those who skip
-        result |= {"bins": np.linspace(low, high, 5).tolist(), "skip": True}
+    if seen.missing:
+        result["skip"] = True
     return result
 
 
 def _number_remarks(seen: _Seen) -> tuple[str, ...]:
     if seen.missing:
-        return ("some skip it, so it is asked in bins: a mean has no category for them",)
+        return ("some skip it: its mean is that of those who answered; bins = [...] asks for a histogram",)
     return ("its mean is asked; bins = [...] asks for a histogram and quantiles",)
 
 

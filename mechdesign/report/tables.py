@@ -10,10 +10,8 @@ Parameters are described by their forms, meanings and defaults, and for other pr
 from __future__ import annotations
 
 import inspect
-import io
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
+from mechdesign.core.errors import DataError, ParameterError, printable
 from mechdesign.core.fields import Generators, Parameter, fields_of, schema_of, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
@@ -324,13 +322,6 @@ def sweep_json(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -
     ]
 
 
-MOST_ROWS, LONGEST = 1_048_576, 32_767
-"""Rows of a worksheet, and characters of one of its cells: what spreadsheets open."""
-
-SHEET = re.compile(r"[\[\]:*?/\\']")
-"""What the name of a worksheet must not have."""
-
-
 def write_results(path: str, tables: Mapping[str, Columns]) -> int:
     """Write tables of results to one file, and return the number of rows.
 
@@ -350,7 +341,9 @@ def write_results(path: str, tables: Mapping[str, Columns]) -> int:
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".xlsx":
-        return _write_workbook(path, tables)
+        from mechdesign.report.workbook import write_tables  # most results are no workbooks
+
+        return write_tables(path, tables)
     if len(tables) != 1:
         raise ParameterError(f"-o {path}", counted(len(tables), "table"), "name a file ending in .xlsx")
     (columns,) = tables.values()
@@ -378,67 +371,6 @@ def _write_json(path: str, columns: Columns) -> int:
     with whole_file(path, DataError) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return len(rows)
-
-
-def _workbooks(path: str | os.PathLike[str]) -> Any:
-    try:
-        import xlsxwriter
-    except ImportError:
-        raise MissingPackageError(
-            path, "a workbook needs xlsxwriter", "install mechdesign[xlsx], or use .csv"
-        ) from None
-    return xlsxwriter
-
-
-def _write_workbook(path: str, tables: Mapping[str, Columns]) -> int:
-    """Write a sheet for each table; texts stay texts, whatever a spreadsheet would take them for."""
-    package = _workbooks(path)
-    sizes = [len(next(iter(columns.values()), [])) for columns in tables.values()]
-    if max(sizes, default=0) >= MOST_ROWS:
-        raise DataError(path, f"{max(sizes)} rows are more than a worksheet has", "use .csv or .parquet")
-    plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with whole_file(path, DataError) as temporary:
-        stream = io.BytesIO()  # a full disk would break the archive where nothing can be caught
-        book = package.Workbook(stream, {**plain, "in_memory": True})
-        bold, taken = book.add_format({"bold": True}), set[str]()
-        for title, columns in tables.items():
-            sheet = book.add_worksheet(_sheet_name(title, taken))
-            sheet.freeze_panes(1, 0)
-            for place, (name, values) in enumerate(columns.items()):
-                sheet.write_string(0, place, name, bold)
-                sheet.set_column(place, place, min(40, 2 + max(len(name), *map(_width, values), 8)))
-                for row, value in enumerate(values, 1):
-                    _write_cell(sheet, row, place, value)
-        book.close()
-        temporary.write_bytes(stream.getvalue())
-    return sum(sizes)
-
-
-def _width(value: Any) -> int:
-    return len(value) if isinstance(value, str) else 8
-
-
-def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool):
-        sheet.write_boolean(row, column, value)
-    elif isinstance(value, (int, float, np.number)) and math.isfinite(value):
-        sheet.write_number(row, column, value)
-    else:
-        sheet.write_string(row, column, str(value)[:LONGEST])
-
-
-def _sheet_name(title: str, taken: set[str]) -> str:
-    """Return the name of a sheet: at most 31 characters, none of them forbidden, and not yet taken."""
-    name = SHEET.sub(" ", title).strip()[:31] or "results"
-    number = 1
-    while name.casefold() in taken:
-        number += 1
-        end = f" {number}"
-        name = f"{SHEET.sub(' ', title).strip()[: 31 - len(end)]}{end}"
-    taken.add(name.casefold())
-    return name
 
 
 def problem_text(problem_class: type[Problem], width: int | None = None) -> str:

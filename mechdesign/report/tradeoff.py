@@ -13,8 +13,8 @@ from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
-from mechdesign.core.text import counted
-from mechdesign.core.values import USERS, Forecast
+from mechdesign.core.text import NORMAL, counted, margin_text
+from mechdesign.core.values import SHARES, USERS, Forecast
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.bars import progress
 
@@ -27,9 +27,6 @@ ERRORS = (0.05, 0.02, 0.01)
 
 STANDARD = "standard error"
 """What forecasts say."""
-
-SHARES = ("frequencies", "marginals", "survey", "total variation")
-"""Quantities that are between 0 and 1."""
 
 MOST_USERS = 10**12
 """Nobody asks for errors that take more."""
@@ -98,12 +95,14 @@ class Tradeoff:
         header = [
             "epsilon",
             f"{self.measure} with {counted(self.users, 'user')}",
+            "margin of error",
             *(f"users for {error:g}" for error in self.errors),
         ]
         lines = [
             [
                 f"{row.epsilon:g}",
                 "-" if row.error is None else f"{row.error:.4g}",
+                "-" if row.error is None else margin_text(NORMAL * row.error, self.is_of_shares),
                 *("-" if users is None else str(users) for users in row.needed),
             ]
             for row in self.rows

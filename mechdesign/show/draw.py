@@ -106,19 +106,19 @@ def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
     return places, [_shortened(names[place], NAME) for place in places]
 
 
-def legend_columns(panel: Panel) -> int:
+def legend_columns(panel: Panel, part: float = 1.0) -> int:
     """Return the number of columns under a panel; each is as wide as its own longest name."""
     labels = legend_labels(panel)
     for count in range(min(4, len(labels)), 1, -1):
         columns = (max(map(len, column)) + SAMPLE for column in np.array_split(labels, count))
-        if sum(columns) <= LEGEND:
+        if sum(columns) <= part * LEGEND:
             return count
     return 1
 
 
-def legend_rows(panel: Panel) -> int:
+def legend_rows(panel: Panel, part: float = 1.0) -> int:
     """Return the number of lines of the legend."""
-    return -(-len(legend_labels(panel)) // legend_columns(panel))
+    return -(-len(legend_labels(panel)) // legend_columns(panel, part))
 
 
 def bar_floor(panel: Panel) -> float:
@@ -145,6 +145,9 @@ LARGE = 1e4
 
 SIDE_BY_SIDE = 2
 """Panels in a row."""
+
+NARROW = 0.7
+"""The part of the usual width that pictures for phones have."""
 
 TAG, NAMED = re.compile(r"<[^>]*>"), re.compile(r'(\bid="|xlink:href="#|url\(#)')
 """Names are in tags; what looks like one in a label is a text."""
@@ -194,28 +197,28 @@ def _settings() -> Iterator[None]:
         yield
 
 
-def _built(figure: Figure) -> Picture:
-    rows = -(-len(figure.panels) // SIDE_BY_SIDE)
-    columns = min(len(figure.panels), SIDE_BY_SIDE)
+def _built(figure: Figure, narrow: bool = False) -> Picture:
+    columns = 1 if narrow else min(len(figure.panels), SIDE_BY_SIDE)
+    rows, part = -(-len(figure.panels) // columns), NARROW if narrow else 1.0
     size = (
-        PANEL[0] * columns,
-        sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
+        part * PANEL[0] * columns,
+        sum(_height(figure.panels[columns * row :][:columns], part) for row in range(rows)),
     )
     draws: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
     matplotlib_module("backends.backend_agg").FigureCanvasAgg(draws)
     parts = draws.subfigures(rows, columns, squeeze=False)
-    for part, panel in zip(parts.flat, figure.panels, strict=False):
-        _draw_panel(part, panel)
-    width = 54 * columns
+    for place, panel in zip(parts.flat, figure.panels, strict=False):
+        _draw_panel(place, panel, part)
+    width = int(54 * part) * columns
     draws.suptitle("\n".join(even_lines(figure.title, width)), fontweight="bold")
     return draws
 
 
-def _height(panels: Sequence[Panel]) -> float:
+def _height(panels: Sequence[Panel], part: float = 1.0) -> float:
     """Return the inches that a row of panels needs: more where legends are long or there are many cells."""
-    return PANEL[1] + max(
+    return 0.5 * (1.0 + part) * PANEL[1] + max(
         0.17 * rows + 0.04 * max(0, rows - 10) + 0.2 * _extra_lines(panel)
-        for panel, rows in ((panel, legend_rows(panel)) for panel in panels)
+        for panel, rows in ((panel, legend_rows(panel, part)) for panel in panels)
     )
 
 
@@ -225,14 +228,14 @@ def _extra_lines(panel: Panel) -> int:
     return sum(max(0, count - 2) for count in lines)
 
 
-def _draw_panel(part: Any, panel: Panel) -> None:
+def _draw_panel(place: Any, panel: Panel, part: float) -> None:
     """Draw axes and marks of one panel, and under them what the marks are."""
-    axes = part.subplots()
-    _fill(part, axes, panel)
+    axes = place.subplots()
+    _fill(place, axes, panel, part)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        texts = entries(labels)
-        part.legend(handles[: len(texts)], texts, loc="outside lower center", ncols=legend_columns(panel))
+        texts, columns = entries(labels), legend_columns(panel, part)
+        place.legend(handles[: len(texts)], texts, loc="outside lower center", ncols=columns)
 
 
 def draw_on(axes: Any, panel: Panel) -> None:
@@ -254,20 +257,20 @@ def draw_on(axes: Any, panel: Panel) -> None:
         axes.legend(handles[: len(texts)], texts)
 
 
-def _fill(part: Any, axes: Any, panel: Panel) -> None:
-    """Draw marks, labels and scales of a panel."""
-    axes.set_xlabel("\n".join(even_lines(panel.x_label, 2 * LABEL)))
+def _fill(place: Any, axes: Any, panel: Panel, part: float = 1.0) -> None:
+    """Draw marks, labels and scales of a panel, which has this part of the usual width."""
+    axes.set_xlabel("\n".join(even_lines(panel.x_label, int(2 * LABEL * part))))
     axes.set_ylabel("\n".join(even_lines(panel.y_label, LABEL)))
     if panel.title:
-        axes.set_title("\n".join(even_lines(panel.title, TITLE)))
+        axes.set_title("\n".join(even_lines(panel.title, int(TITLE * part))))
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "log":
             set_scale("log")
-    draw_marks(part, axes, panel)
-    _set_axes(axes, panel)
+    draw_marks(place, axes, panel)
+    _set_axes(axes, panel, part)
 
 
-def _set_axes(axes: Any, panel: Panel) -> None:
+def _set_axes(axes: Any, panel: Panel, part: float) -> None:
     for scale, axis in ((panel.x_scale, axes.xaxis), (panel.y_scale, axes.yaxis)):
         if scale == "log":
             _set_log(axis)
@@ -275,7 +278,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
             axis.set_major_formatter(matplotlib_module("ticker").FuncFormatter(_plain_number))
     if panel.x_names:
         places, names = named_places(panel.x_names)
-        many = _crowded(panel, names)
+        many = _crowded(panel, names, part)
         axes.set_xticks(
             places,
             names,
@@ -298,9 +301,9 @@ def _set_axes(axes: Any, panel: Panel) -> None:
         axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
 
 
-def _crowded(panel: Panel, names: Sequence[str]) -> bool:
+def _crowded(panel: Panel, names: Sequence[str], part: float = 1.0) -> bool:
     """Whether names next to each other would run into one another, were they not turned."""
-    room = NAMES_BESIDE_BAR if any(isinstance(mark, Heat) for mark in panel.marks) else NAMES
+    room = part * (NAMES_BESIDE_BAR if any(isinstance(mark, Heat) for mark in panel.marks) else NAMES)
     lengths = [len(name) for name in names]
     return any(
         (here + there) / 2 + 1 > room / len(lengths) for here, there in pairwise([*lengths, lengths[-1]])
@@ -323,12 +326,12 @@ def _plain_number(value: float, _: Any) -> str:
     return f"{value:.12g}" if 1e-4 <= abs(value) < 1e4 else f"{value:g}"
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: Figure, narrow: bool = False) -> str:
     """Return a figure as self-contained SVG text that can stand in a page of HTML.
 
     Text is text and has the colour of the text around it, the ground is transparent: it is legible on light
     and on dark pages. Screen readers say title and caption. Names are the figure's own, so that many
-    figures can stand in one page.
+    figures can stand in one page. A narrow one has its panels below each other, for phones.
 
     Examples
     --------
@@ -339,7 +342,7 @@ def svg(figure: Figure) -> str:
     """
     text = io.StringIO()
     with _settings():
-        _built(figure).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+        _built(figure, narrow).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
     return _own(text.getvalue(), figure)
 
 

@@ -128,6 +128,11 @@ UNBIASED = "95% confidence interval (of the unbiased estimate)"
 EXPLAINED = "{} are estimates; the line at each is its {}."
 RAW_REPORTS = "share among the randomized reports"
 
+MOVED = (
+    "An estimate that is impossible by chance is drawn at the nearest possible number; "
+    "tables have it as it is."
+)
+
 MOST_GROUPS = 6
 """The most bars side by side over one place."""
 
@@ -168,7 +173,10 @@ def interval_figures(
         What the intervals are, in the legend.
     """
     estimates = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
-    low, high = cut_ends(estimates, (np.ravel(interval[0]), np.ravel(interval[1])), possible)
+    ends = cut_ends(estimates, (np.ravel(interval[0]), np.ravel(interval[1])), possible)
+    inside, low, high = within_possible(estimates, ends, possible)
+    moved = "" if np.array_equal(inside, estimates, equal_nan=True) else f" {MOVED}"
+    estimates = inside
     there = np.isfinite(estimates) & np.isfinite(low) & np.isfinite(high)
     if not there.any():
         return []
@@ -180,7 +188,7 @@ def interval_figures(
         marks = [Intervals(places[there], estimates[there], low[there], high[there], label=label)]
     if naive is not None:
         marks.append(Points(x=places, y=naive, label=RAW_REPORTS, faint=True))
-    caption = EXPLAINED.format("Bars" if bars else "Points", interval_label)
+    caption = EXPLAINED.format("Bars" if bars else "Points", interval_label) + moved
     return [Figure(title, [Panel(x_label, y_label, marks, x_names=axis_names(names))], caption)]
 
 
@@ -216,6 +224,11 @@ def table_figures(
     ['smokes: no', 'smokes: yes']
     """
     ends = None if interval is None else cut_ends(value, interval, SHARE)
+    moved = ""
+    if ends is not None:
+        inside, *ends_inside = within_possible(value, ends, SHARE)
+        moved = "" if np.array_equal(inside, value, equal_nan=True) else f" {MOVED}"
+        value, ends = inside, (ends_inside[0], ends_inside[1])
     grouped = len(attributes) == 2 and value.size <= MOST_BARS and min(value.shape) <= MOST_GROUPS
     if not grouped:
         names = [", ".join(cell) for cell in product(*labels)]
@@ -223,7 +236,12 @@ def table_figures(
         if ends is None:
             alone = Bars(x=np.arange(value.size), y=value.ravel(), label="estimate")
             return [Figure(title, [Panel(label, "share", [alone], x_names=axis_names(names))])]
-        return interval_figures(title, names, value, ends, label, "share", interval_label=interval_label)
+        return [
+            changed(figure, caption=figure.caption + moved)
+            for figure in interval_figures(
+                title, names, value, ends, label, "share", interval_label=interval_label
+            )
+        ]
     series = int(value.shape[1] < value.shape[0])  # the attribute with fewer values, the first of equals
     other = 1 - series
     kinds = [f"{attributes[series]}: {printable(text)}" for text in labels[series]]
@@ -232,7 +250,7 @@ def table_figures(
     if not marks:
         return []
     panel = Panel(attributes[other], "share", marks, x_names=axis_names(labels[other]))
-    return [Figure(title, [panel], EXPLAINED.format("Bars", interval_label) if ends else "")]
+    return [Figure(title, [panel], EXPLAINED.format("Bars", interval_label) + moved if ends else "")]
 
 
 def _grouped(kinds: Sequence[str], rows: Sequence[Array], interval_label: str) -> list[Mark]:
@@ -272,6 +290,22 @@ def cut_ends(value: Any, interval: Ends, possible: tuple[Any, Any]) -> tuple[Arr
     least, most = possible
     fits = (estimates >= least) & (estimates <= most)
     return np.where(fits, np.clip(low, least, most), low), np.where(fits, np.clip(high, least, most), high)
+
+
+def within_possible(value: Array, interval: Ends, possible: tuple[Any, Any]) -> tuple[Array, Array, Array]:
+    """Return estimates and the ends of their intervals, moved to the nearest possible number.
+
+    Pictures show them so; tables have the unbiased estimates.
+
+    Examples
+    --------
+    >>> parts = within_possible(np.array([-0.02, 0.3]), ([-0.04, 0.2], [0.01, 0.4]), (0.0, 1.0))
+    >>> [part.tolist() for part in parts]
+    [[0.0, 0.3], [0.0, 0.2], [0.01, 0.4]]
+    """
+    least, most = possible
+    inside, low, high = (np.clip(part, least, most) for part in (value, *interval))
+    return inside, low, high
 
 
 def _bars(

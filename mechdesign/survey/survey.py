@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mechdesign.catalog import load_model
@@ -11,7 +11,14 @@ from mechdesign.catalog.model import Model
 from mechdesign.collect.base import CollectingMechanism, Mechanism, load_mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.collect.reader import rule_for
-from mechdesign.core.errors import MethodError, ModelFileError, ParameterError
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    MethodError,
+    ModelFileError,
+    ParameterError,
+    suggestion,
+)
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
@@ -22,6 +29,9 @@ from mechdesign.data.reading import Copies, require_different
 from mechdesign.export import ExportSettings, export
 from mechdesign.export.messages import with_messages
 from mechdesign.survey.waves import WaveEstimates, next_wave, total_of_waves, wave_estimates
+
+KINDS = (Mechanism, Model)
+"""What a survey is made of."""
 
 NEW_NAME = (
     "the mechanism of several questions is called SurveyMechanism now, in mechdesign.families.survey; "
@@ -59,9 +69,12 @@ class Survey:
     (False, 'epsilon = 4, 2 waves')
     """
 
-    def __init__(self, mechanism: Mechanism | None = None, model: Model | None = None, *former: Any) -> None:
-        statement = isinstance(mechanism, (type(None), Mechanism)) and isinstance(model, (type(None), Model))
-        if former or not statement:
+    def __init__(
+        self, mechanism: Mechanism | None = None, model: Model | None = None, *former: Any, **names: Any
+    ) -> None:
+        parts: tuple[Any, ...] = mechanism, model
+        is_survey = all(isinstance(part, (type(None), kind)) for part, kind in zip(parts, KINDS, strict=True))
+        if former or names or not is_survey:
             raise ParameterError("Survey", NEW_NAME)
         if mechanism is None and model is None:
             raise ParameterError("Survey", "has neither a mechanism nor a model", "use Survey.load(path)")
@@ -159,14 +172,16 @@ class Survey:
         """
         model = self._stated
         solution = solve(model.problem)
-        if not solution.found or solution.broken:
-            why = solution.broken[0] if solution.found else f"{solution.status}: {solution.message}"
-            raise MethodError(model.slug, f"not built: {why}", "change the model")
-        mechanism: Mechanism = model.data.applied(solution.mechanism()).with_about(self.about)
+        if solution.broken:
+            raise MethodError(model.slug, f"not built: {solution.broken[0]}", "change the model")
+        try:
+            built = model.data.applied(solution.mechanism())
+        except MechDesignError as error:
+            raise error.within(model.slug) from None
+        mechanism: Mechanism = built.with_about(self.about)
         planned = users or model.problem.planned_users or self.about.users
         identity = id or self.about.id or None
-        built = mechanism.described(self.title, self.about.question, planned, identity)
-        return Survey(built, model)
+        return Survey(mechanism.described(self.title, self.about.question, planned, identity), model)
 
     def wave(self, name: str, id: str = "") -> Survey:
         """Return the next wave: the same questions and mechanism, another identity, linked to this one.
@@ -190,22 +205,30 @@ class Survey:
 
     # The way of data
 
-    def page(self, language: str = "", post: str = "") -> str:
+    def page(self, language: str = "", post: str = "", shared: bool = False) -> str:
         """Return the page for respondents as one file of HTML.
 
         Parameters
         ----------
         language : str
-            That of the texts; by default their own.
+            That of the page's own sentences, and of the survey's texts where they are translated.
         post : str
             The address that reports are sent to; by default they are saved as a file.
+        shared : bool
+            Whether many people use the device: nothing is stored, and there is a button for the next person.
         """
-        about = self.about.in_language(language) if language else self.about
-        return export(self.mechanism, "html", ExportSettings(about.title, about.question, post))
+        settings = ExportSettings(post=post, language=language, shared=shared)
+        return export(self.mechanism, "html", settings)
 
     def randomize(self, answers: Any, rng: Any = None) -> Any:
-        """Return reports of answers; see the ``randomize`` of its mechanism."""
-        return self._collecting().randomize(answers, rng=rng)
+        """Return reports of answers: columns by the names of the questions, or a list for one question."""
+        mechanism = self._collecting()
+        if isinstance(answers, Mapping) and len(mechanism.data_columns) == 1:
+            (column,) = mechanism.data_columns
+            if list(answers) != [column]:
+                raise DataError("answers", f"expected the column '{column}'", suggestion(column, answers))
+            answers = answers[column]
+        return mechanism.randomize(answers, rng=rng)
 
     def estimate(self, reports: Any, population: bool = False) -> Any:
         """Return the results from reports.

@@ -29,7 +29,7 @@ from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import ParameterError, option
 from mechdesign.core.guarantee import Guarantee, exact_text
 from mechdesign.core.text import counted, decimals_of, encode, table
-from mechdesign.core.validation import probability_text
+from mechdesign.core.validation import probability_text, written_number
 from mechdesign.core.values import changed
 from mechdesign.data.about import EarlierWave
 from mechdesign.data.frames import Columns, Tidy
@@ -46,7 +46,9 @@ INDEPENDENT = "independent people, or the same people whose answers do not move 
 
 
 def promised_guarantee(mechanism: Mechanism) -> Guarantee | None:
-    """Return the promise about all that one participant reports; None where there is no such number.
+    """Return the promise about all that one participant reports, as it was written: 0.1 is a tenth.
+
+    None for a mechanism without such a number.
 
     Examples
     --------
@@ -55,10 +57,11 @@ def promised_guarantee(mechanism: Mechanism) -> Guarantee | None:
     epsilon = 0.1, one report
     """
     audit = getattr(mechanism, "audit", lambda: None)()
-    if not isinstance(audit, PrivacyFinding) or audit.proof is None or audit.proof.promise.distance:
+    if not isinstance(audit, PrivacyFinding) or audit.proof.promise.distance:
         return None
     promise: Guarantee = audit.proof.promise
-    return promise
+    written = changed(promise, epsilon=written_number(promise.epsilon))
+    return written if audit.proof.holds and audit.proof.as_written.within(written) else promise
 
 
 def wave_of(mechanism: Mechanism) -> EarlierWave:
@@ -101,6 +104,8 @@ def next_wave(mechanism: Mechanism, name: str, before: Mechanism) -> Mechanism:
     >>> second.about.wave, [wave.id for wave in second.about.earlier], str(total_of_waves(second))
     ('2027', ['mood-26'], 'epsilon = 0.2, 2 waves')
     """
+    if not name.strip():
+        raise ParameterError("wave", "has no name", 'give it one, such as "2027"')
     earlier = (*before.about.earlier, wave_of(before))
     for wave in earlier:
         if wave.wave == name:
@@ -350,7 +355,7 @@ def short_epsilon(value: Fraction) -> str:
     if len(exact) <= SHORT and "/" not in exact:
         return exact
     with localcontext(Context(prec=6, rounding=ROUND_CEILING)):
-        return f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+        return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
 
 
 def wave_estimates(

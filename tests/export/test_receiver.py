@@ -21,6 +21,7 @@ from mechdesign.export.known_answers import self_check
 from mechdesign.export.messages import with_messages
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
+from mechdesign.survey import next_wave
 from tests.support.clients import CLIENTS, MESSAGES
 
 
@@ -178,7 +179,8 @@ def test_what_is_taken_can_be_estimated(name, tmp_path):
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_a_server_and_a_file_take_the_same_messages(name, tmp_path):
-    mechanism, rng = SHAPES[name]().described("Staff", id="staff-2027"), random.Random(f"both {name}")
+    first, rng = SHAPES[name]().described("Staff", id="staff-2026"), random.Random(f"both {name}")
+    mechanism = next_wave(SHAPES[name]().described("Staff", id="staff-2027"), "2027", first)
     rows, verdicts = genuine(mechanism), []
     for number in range(60):
         said = {**message(mechanism, rows[number % len(rows)]), "survey": "staff-2027"}

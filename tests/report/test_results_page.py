@@ -154,12 +154,13 @@ class Tidy:
 def test_tidy_results_are_tables_by_question_with_rounded_numbers_and_possible_ends():
     smoker, city = result_tables(Tidy(), "share")
     assert (smoker["caption"], city["caption"]) == ("smoker", "city")
-    assert smoker["header"] == ["answer", "estimate", "standard error", "95% low", "95% high"]
+    margin = "margin of error (points)"
+    assert smoker["header"] == ["answer", "estimate", margin, "95% low", "95% high", "standard error"]
     assert smoker["rows"] == [
-        ["no", "99.0%", "2.0%", "95.0%", "100.0%"],
-        ["<b>", "1.0%", "2.0%", "0.0%", "5.0%"],
+        ["no", "99.0%", "±4.0", "95.0%", "100.0%", "2.0%"],
+        ["<b>", "1.0%", "±4.0", "0.0%", "5.0%", "2.0%"],
     ]
-    assert city["rows"] == [["Bern", "-", "-", "-", "-"]]
+    assert city["rows"] == [["Bern", "-"]], "only what is known has a column"
     mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism()
     page = results_page(mechanism, Estimation(Tidy(), "estimate", "m.json", ["r.csv"]), "1")
     assert "&lt;b&gt;" in page
@@ -187,7 +188,7 @@ def test_counts_stay_within_the_users_and_consistent_tables_show_the_expected_er
             }
 
     (table,) = result_tables(Counts(), "users")
-    assert [row[3:] for row in table["rows"]] == [["0.0", "16.0"], ["85.0", "100.0"]]
+    assert [row[3:5] for row in table["rows"]] == [["0.0", "16.0"], ["85.0", "100.0"]]
     release = MarginalRelease.of([2, 2], [(0, 1)], epsilon=2.0, names=["smoker", "city"])
     found = release.estimate(release.randomize([[0, 1], [1, 0]] * 500, rng=1)).marginal([0, 1])
     (table,) = result_tables(found, "share")

@@ -66,6 +66,22 @@ def _survey() -> SurveyMechanism:
     return SurveyMechanism(asked, 1.0, [[table, sets], [number, region]], [TOTAL // 3, TOTAL - TOTAL // 3])
 
 
+def _skipped() -> SurveyMechanism:
+    """Return a survey with a number that may be skipped, alone, in a table and in sets."""
+    asked = Questions(
+        [
+            Question("smokes", labels=("no", "yes")),
+            Question("hours", "number", low=-10, high=60, skip=True),
+            Question("region", labels=("n", "e", "s", "w")),
+        ]
+    )
+    alone = TablePart(asked, [1], KaryResponse.of(3, 1.0))
+    table = TablePart(asked, [0, 1], SubsetSelection.of(6, 1.0, 2))
+    sets = SetPart(asked, [1, 2], SetResponse.of([3, 4], 1.0, ProductSet([1, 2]), tables=[]))
+    weights = [TOTAL // 3, TOTAL // 3, TOTAL - 2 * (TOTAL // 3)]
+    return SurveyMechanism(asked, 1.0, [[alone], [table], [sets]], weights)
+
+
 def _ordered() -> SurveyMechanism:
     """Return a survey with an ordered question that is asked for its cumulative shares."""
     labels = ("bad", "fair", "good", "very good")
@@ -154,6 +170,7 @@ CLIENTS = {
     "set-response": lambda: SetResponse.of([2, 6, 9], 2.0, ProductSet([1, 4, 3])),
     "survey": _survey,
     "survey with ordered answers": _ordered,
+    "survey with a skipped number": _skipped,
     "shuffled": lambda: Shuffled(Duchi(4.0), Promise(users=100_000, epsilon=0.5, delta=1e-6)),
 }
 """By type, or by another name where there are several of a type."""

@@ -514,7 +514,9 @@
       codes <- lapply(part$questions, function(place) {
         answer <- answers[[place + 1]]
         if (!step$means[[place + 1]]) return(answer)
-        as.numeric(less(integer_below(take), limbs(floor(min(answer * 2^62, 2^62)))))
+        part <- if (is.na(answer)) 0 else answer
+        upper <- as.numeric(less(integer_below(take), limbs(floor(min(part * 2^62, 2^62)))))
+        if (is.na(answer)) 2 else upper
       })
       if (part$kind == "sets") return(LISTS$sets(inner, codes, take))
       cell <- 0
@@ -677,6 +679,7 @@
     name <- if (is.null(asked$name)) "" else paste0(asked$name, ": ")
     shown <- function() paste(format(answer), collapse = ", ")
     if (!is.null(asked$low)) {
+      if (isTRUE(asked$skip) && (is.null(answer) || (length(answer) == 1 && is.na(answer)))) return(NA_real_)
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer >= asked$low && answer <= asked$high)) {
         stop(name, shown(), " is not a number from ", asked$low, " to ", asked$high)
       }

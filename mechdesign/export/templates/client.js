@@ -339,6 +339,7 @@ function read(asked, answer) {
   const name = asked.name === null ? "" : `${asked.name}: `;
   const shown = JSON.stringify(answer);
   if ("low" in asked) {
+    if (answer === null && asked.skip) return null;
     if (typeof answer !== "number" || !(answer >= asked.low && answer <= asked.high)) {
       fail(`${name}${shown} is not a number from ${asked.low} to ${asked.high}`);
     }

@@ -14,24 +14,23 @@ function choices(place) {
   return Array.from({ length: entry.size }, (_, code) => labelOf(place, code));
 }
 
-function option(type, name, value, text) {
-  return element("label", { class: "option" }, element("input", { type, name, value, autocomplete: "off" }), element("span", {}, text));
+function option(type, name, value, text, lang = null) {
+  return element("label", { class: "option" }, element("input", { type, name, value, autocomplete: "off" }), element("span", { lang }, text));
 }
 
 // The ids of what describes the fields of a block: hint, range, silence, how a number was read, and the error.
 function described(block, id, more = []) {
-  return [...(block.hint ? [`${id}-hint`] : []), ...more, ...(block.silence ? [`${id}-silence`] : []), `${id}-error`].join(" ");
+  return [...(block.hint ? [`${id}-hint`] : []), `${id}-error`, ...more, ...(block.silence ? [`${id}-silence`] : [])].join(" ");
 }
 
 // A frame around the fields of a block; several fields are a group with the question as its legend.
 function frame(block, id, single, more, ...fields) {
   const text = block.text || sentence("form.answer");
   const group = single ? element("div", { class: "question" }) : element("fieldset", { class: "question", "aria-describedby": described(block, id, more) });
-  group.append(single ? element("label", { class: "asked", for: id }, text) : element("legend", {}, text));
-  if (block.hint) group.append(element("p", { class: "hint", id: `${id}-hint` }, block.hint));
-  group.append(...fields);
+  group.append(single ? element("label", { class: "asked", for: id, lang: PAGE.lang }, text) : element("legend", { lang: PAGE.lang }, text));
+  if (block.hint) group.append(element("p", { class: "hint", id: `${id}-hint`, lang: PAGE.lang }, block.hint));
+  group.append(element("p", { class: "error", id: `${id}-error` }), ...fields);
   if (block.silence) group.append(element("p", { class: "hint", id: `${id}-silence` }, block.silence));
-  group.append(element("p", { class: "error", id: `${id}-error` }));
   return group;
 }
 
@@ -50,7 +49,7 @@ function mark(group, id, fault, fields) {
 
 function radios(block, id) {
   const [place] = block.places;
-  const group = frame(block, id, false, [], ...choices(place).map((text, code) => option("radio", id, code, text)));
+  const group = frame(block, id, false, [], ...choices(place).map((text, code) => option("radio", id, code, text, PAGE.lang)));
   const inputs = [...group.querySelectorAll("input")];
   inputs.forEach((input) => input.setAttribute("required", ""));
   const chosen = () => inputs.find((input) => input.checked);
@@ -103,14 +102,13 @@ function numberField(block, id) {
       input.dispatchEvent(new Event("input"));
     });
   }
-  input.form?.addEventListener("reset", () => (read.textContent = ""));
   const clear = () => (read.textContent = ""); // no answer stays on the page
   return { group, check, clear, answers: () => [skipped() ? null : readNumber(input.value, low, high).value] };
 }
 
 // Ticks: a yes-or-no input for each item, and "none of these", so that nothing is left out by accident.
 function ticks(block, id) {
-  const items = block.labels.map((text, turn) => option("checkbox", id, turn, text));
+  const items = block.labels.map((text, turn) => option("checkbox", id, turn, text, PAGE.lang));
   const none = option("checkbox", `${id}-none`, "none", sentence("form.none"));
   const skip = block.skip ? option("checkbox", `${id}-skip`, "skip", sentence("form.skip")) : null;
   const alone = [none, ...(skip ? [skip] : [])];

@@ -4,17 +4,6 @@
 
 (function () {
   const at = (id) => document.getElementById(id);
-  const address = new URLSearchParams(location.search);
-  const round = address.get("round") || "1";
-  const token = new URLSearchParams(location.hash.slice(1)).get("token") || null;
-  const prefix = `mechdesign report ${OWNER} `;
-  const owner = token === null ? "" : ` token=${encodeURIComponent(token)}`; // whose link: the place of a report has it
-  const key = `${prefix}${encodeURIComponent(round)}${owner}`;
-  const device = { // where the permanent response of this link is kept
-    getItem: (name) => localStorage.getItem(name + owner),
-    setItem: (name, text) => localStorage.setItem(name + owner, text),
-  };
-
   let fields = []; // the blocks of the form
 
   function notice(text) {
@@ -22,71 +11,14 @@
     at("notice").hidden = !text;
   }
 
-  function stored() {
-    const text = localStorage.getItem(key);
-    return text === null ? null : JSON.parse(text);
-  }
-
-  function keep(document) {
-    localStorage.setItem(key, JSON.stringify(document));
-  }
-
-  // The other reports of this survey that this device has made: for this link in other rounds, and for other links.
-  function others() {
-    const found = { rounds: 0, links: 0 };
-    for (let place = 0; place < localStorage.length; place++) {
-      const name = localStorage.key(place);
-      if (name === key || !name.startsWith(prefix)) continue;
-      const [made, link, ...more] = name.slice(prefix.length).split(" ");
-      if (made.startsWith("survey=") || more.length || (link && !link.startsWith("token="))) continue;
-      found[(link ? ` ${link}` : "") === owner ? "rounds" : "links"]++;
-    }
-    return found;
-  }
-
-  // Epsilon and delta, as they are written.
-  function budget(epsilon, delta) {
-    const known = `epsilon = ${numeral(epsilon)}`;
-    return delta ? sentence("earlier.with_delta", { epsilon: known, delta: `delta = ${numeral(delta)}` }) : known;
-  }
-
-  // What several reports of one person give away together.
-  function together(count) {
-    const { epsilon, delta } = SHEET.promise;
-    if (epsilon === null) return sentence("earlier.times", { count });
-    const joint = RECIPE.steps.step === "joint";
-    const total = (each) => Number((joint ? each : count * each).toPrecision(12));
-    const sum = budget(total(epsilon), delta && Math.min(1, total(delta)));
-    if (!joint) return sentence("earlier.total", { count, sum });
-    const most = RECIPE.steps.reports;
-    return most === null ? sentence("earlier.all", { sum }) : sentence("earlier.all_most", { most, sum });
-  }
-
-  // What to say of other reports; count is how many there are with the one of this page.
-  function earlier() {
-    const { rounds, links } = others();
-    const lines = [];
-    if (rounds) lines.push(`${rounds === 1 ? sentence("earlier.round_one") : sentence("earlier.round_many", { count: rounds })} ${together(rounds + 1)}`);
-    if (links && RECIPE.steps.step === "joint") lines.push(sentence("earlier.link_joint"));
-    else if (links) lines.push(`${sentence("earlier.link")} ${together(links + rounds + 1)}`);
-    return lines.join(" ");
-  }
-
   function tellEarlier() {
-    at("earlier").textContent = earlier();
+    at("earlier").textContent = DEVICE.earlier();
     at("earlier").hidden = !at("earlier").textContent;
-  }
-
-  // Whether this device can keep a report at all: asked before the answer is.
-  function requireStorage() {
-    const probe = `${key} probe`;
-    localStorage.setItem(probe, "x".repeat(4096));
-    localStorage.removeItem(probe);
   }
 
   function message(kept) {
     const said = { format: "mechdesign-report", version: 1, fingerprint: FINGERPRINT, rows: kept.rows };
-    return { ...said, ...(SURVEY === null ? {} : { survey: SURVEY }), ...(token === null ? {} : { token }) };
+    return { ...said, ...(SURVEY === null ? {} : { survey: SURVEY }), ...(DEVICE.token === null ? {} : { token: DEVICE.token }) };
   }
 
   // The report that rows of a table stand for.
@@ -96,25 +28,27 @@
   }
 
   function show(before) {
-    const kept = stored();
+    const kept = DEVICE.kept();
     at("form").hidden = true;
     at("form").reset();
     fields.forEach((field) => field.clear?.());
     at("made").hidden = false;
     at("report").textContent = kept.rows.map((row) => JSON.stringify(row)).join("\n");
     at("plain").replaceChildren(...reportWords(reportOf(kept.rows)).map((line) => element("p", {}, line)));
-    at("again").textContent = [before ? sentence("report.before") : "", earlier()].join(" ").trim();
+    at("again").textContent = [before ? DEVICE.answered() : "", before ? sentence("report.before") : "", DEVICE.earlier()].join(" ").trim();
+    at("thanks").hidden = !kept.sent;
     at("send").textContent = sentence(PAGE.post ? (kept.sent ? "report.again" : "report.send") : "report.save");
+    at("next").hidden = at("unsent").hidden = !PAGE.shared;
     at("heading").focus();
   }
 
   // The kept report with the number by which a server recognizes it when it is sent again.
   function numbered() {
-    const kept = stored();
+    const kept = DEVICE.kept();
     if (kept.retry) return kept;
     const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)));
-    keep({ ...kept, retry: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") });
-    return stored();
+    DEVICE.keep({ ...kept, retry: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") });
+    return DEVICE.kept();
   }
 
   async function post(kept) {
@@ -141,19 +75,23 @@
     at("send").disabled = true;
     at("status").textContent = "";
     const { said, sent } = PAGE.post ? await post(kept) : download(kept);
-    if (sent) keep({ ...kept, sent });
+    if (sent) {
+      DEVICE.keep({ ...kept, sent });
+      at("unsent").hidden = true;
+    }
     at("status").textContent = said;
+    at("thanks").hidden = !DEVICE.kept().sent;
     at("send").disabled = false;
   }
 
   // Draw and keep a report unless there is one, and say whether there was.
   function draw() {
-    const before = stored() !== null;
+    const before = DEVICE.kept() !== null;
     if (before) return true;
     const joint = RECIPE.steps.step === "joint";
-    if (joint && !permanentKept()) rememberNow(answersOf(fields), device);
-    const made = joint ? reportNow(device) : randomize(answersOf(fields));
-    keep({ rows: rows(made), sent: false });
+    if (joint && !permanentKept()) rememberNow(answersOf(fields), DEVICE.permanent);
+    const made = joint ? reportNow(DEVICE.permanent) : randomize(answersOf(fields));
+    DEVICE.keep({ rows: rows(made), sent: false });
     return false;
   }
 
@@ -162,7 +100,7 @@
     if (!valid(fields, at("wrong"))) return;
     at("make").disabled = true;
     try {
-      show(await alone(draw, localStorage));
+      show(await alone(draw, DEVICE.storage()));
     } catch (error) {
       const most = RECIPE.steps.reports;
       notice(exhausted() ? sentence("fault.most", { most }) : sentence("fault.none_made", { reason: error.message }));
@@ -171,19 +109,19 @@
   }
 
   function permanentKept() {
-    return RECIPE.steps.step === "joint" && device.getItem(KEY) !== null;
+    return RECIPE.steps.step === "joint" && DEVICE.permanent.getItem(KEY) !== null;
   }
 
   // Whether all reports that a permanent response allows were drawn.
   function exhausted() {
     const most = RECIPE.steps.step === "joint" ? RECIPE.steps.reports : null;
-    return most !== null && permanentKept() && JSON.parse(device.getItem(KEY)).made >= most;
+    return most !== null && permanentKept() && JSON.parse(DEVICE.permanent.getItem(KEY)).made >= most;
   }
 
   function describe() {
     const promise = SHEET.promise;
     at("type").textContent = SHEET.type;
-    at("promise").textContent = promise.epsilon === null ? sentence("experts.guarantee_unknown") : budget(promise.epsilon, promise.delta);
+    at("promise").textContent = promise.epsilon === null ? sentence("experts.guarantee_unknown") : DEVICE.budget(promise.epsilon, promise.delta);
     at("fingerprint").textContent = FINGERPRINT;
     at("survey").textContent = SURVEY ?? sentence("experts.identity_none");
     at("digest").textContent = SHEET.sha256;
@@ -191,11 +129,14 @@
 
   describe();
   at("form").addEventListener("submit", make);
+  at("form").addEventListener("input", () => (at("wrong").textContent = ""));
   at("send").addEventListener("click", send);
+  at("next").addEventListener("click", DEVICE.next);
   addEventListener("storage", (event) => {
-    if (event.key === key && event.newValue && !at("form").hidden) show(true); // made in another tab
+    if (event.key === DEVICE.key && event.newValue && !at("form").hidden) show(true); // made in another tab
     else if (!at("form").hidden) tellEarlier();
   });
+  if (PAGE.shared) addEventListener("pageshow", (event) => event.persisted && location.reload()); // not the page of the one before
   addEventListener("hashchange", () => location.reload()); // another link, of which the browser loads nothing
   try {
     check();
@@ -211,8 +152,8 @@
   }
   let before = null;
   try {
-    requireStorage();
-    before = stored();
+    DEVICE.requireRoom();
+    before = DEVICE.kept();
   } catch {
     notice(sentence("fault.storage"));
     return;

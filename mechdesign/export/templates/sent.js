@@ -7,8 +7,10 @@ function cellWords(cell, places) {
   const sizes = RECIPE.steps.sizes;
   const words = [];
   for (const place of [...places].reverse()) {
-    const size = "low" in RECIPE.inputs[place] ? (sizes ? sizes[place] : 2) : RECIPE.inputs[place].size;
-    words.unshift("low" in RECIPE.inputs[place] ? labelOf(place, cell % size) : quoted(labelOf(place, cell % size)));
+    const number = "low" in RECIPE.inputs[place];
+    const size = number ? (sizes ? sizes[place] : 2) : RECIPE.inputs[place].size;
+    const code = cell % size;
+    words.unshift(number && code < 2 ? labelOf(place, code) : quoted(labelOf(place, code)));
     cell = Math.floor(cell / size);
   }
   return words;
@@ -81,7 +83,8 @@ function contents(report) {
 // The report in sentences.
 function reportWords(report) {
   const { places, values } = contents(report);
-  const lines = [sentence("report.reports", { values: listed(values) })];
+  const simple = values.every((value) => !/[,;(]/.test(value));
+  const lines = [sentence("report.reports", { values: simple ? listed(values) : values.join(PAGE.texts.language.semicolon) })];
   if (RECIPE.inputs.length > 1) {
     const questions = listed(places.map((place) => quoted(titleOf(place))));
     lines.unshift(sentence(places.length === 1 ? "report.about_one" : "report.about_many", { questions }));

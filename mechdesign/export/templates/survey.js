@@ -65,8 +65,9 @@ LISTS.survey = function (step, answers, bits) {
     if (part.kind === "number") return NUMBERS[inner.step](inner, [answers[part.questions[0]]], bits)[0];
     const codes = part.questions.map((place) => {
       if (!step.means[place]) return answers[place];
-      const end = Math.floor(Math.min(answers[place] * Number(TOTAL), Number(TOTAL))); // of a unit: rounded to an end
-      return bits.integer() < BigInt(end) ? 1 : 0;
+      const end = Math.floor(Math.min((answers[place] ?? 0) * Number(TOTAL), Number(TOTAL))); // of a unit: rounded to an end
+      const upper = bits.integer() < BigInt(end) ? 1 : 0;
+      return answers[place] === null ? 2 : upper;
     });
     if (part.kind === "sets") return LISTS.sets(inner, codes, bits);
     const cell = part.questions.reduce((sum, place, turn) => sum * step.sizes[place] + codes[turn], 0);

@@ -27,7 +27,8 @@ function labelOf(place, code) {
   const entry = RECIPE.inputs[place];
   const block = PAGE.blocks.find((each) => each.places.includes(place));
   if ("low" in entry) return code === 2 ? sentence("form.skip") : sentence("report.end", { number: numeral(code ? entry.high : entry.low) });
-  if (block.labels && !block.several) return block.labels[code];
+  if (block.several) return sentence(`form.${["no", "yes", "skip"][code]}`);
+  if (block.labels) return block.labels[code];
   return entry.labels === null ? String(code) : entry.labels[code];
 }
 

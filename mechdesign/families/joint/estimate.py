@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError, ParameterError
-from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.core.text import counted, json_object, margin_text, table, to_error
 from mechdesign.core.validation import integer, one_of
 from mechdesign.data.frames import Columns, CrossTable, tidy_columns
 from mechdesign.families.joint.likelihood import (
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 MOST_ROWS = 60
+MARGIN = "margin"
 """Cells that are printed: those of the largest shares where there are more."""
 
 
@@ -143,9 +144,10 @@ class JointTable(CrossTable):
 
     def __str__(self) -> str:
         low, high = self.interval()
-        columns = [self.value, self.spread, self.unbiased, self.standard_error, low, high]
+        margins = (high - low) / 2.0
+        columns = [self.value, self.spread, self.unbiased, self.standard_error, margins, low, high]
         first = "likeliest" if self.penalty is None else "estimate"
-        names = [first, "spread", "unbiased", "std error", "95% low", "95% high"]
+        names = [first, "spread", "unbiased", "std error", MARGIN, "95% low", "95% high"]
         lines = [
             (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
         ]
@@ -155,7 +157,13 @@ class JointTable(CrossTable):
         cells = list(product(*self.values))
         errors = self.standard_error.ravel()
         rows = [
-            [*cells[cell], *(_figure(column[cell], errors[cell]) for _, column in lines)]
+            [
+                *cells[cell],
+                *(
+                    margin_text(column[cell], True) if name == MARGIN else _figure(column[cell], errors[cell])
+                    for name, column in lines
+                ),
+            ]
             for cell in order.tolist()
         ]
         header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in lines)]

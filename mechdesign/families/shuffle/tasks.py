@@ -20,7 +20,7 @@ from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import array_of
-from mechdesign.core.text import counted, json_object, table, to_error
+from mechdesign.core.text import counted, json_object, margin_text, table, to_error
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast
 from mechdesign.data.frames import Columns, tidy_columns
@@ -184,10 +184,10 @@ class HistogramEstimate(CategoryCounts):
     Examples
     --------
     >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), 10, ("a", "b"), 10))
-    category  count  std error  95% low  95% high
-    --------  -----  ---------  -------  --------
-    a             7          1  5.04004   8.95996
-    b             3          1  1.04004   4.95996
+    category  count  std error  margin  95% low  95% high
+    --------  -----  ---------  ------  -------  --------
+    a             7          1    ±2.0  5.04004   8.95996
+    b             3          1    ±2.0  1.04004   4.95996
     10 users, 10 messages
     """
 
@@ -214,8 +214,9 @@ def count_table(
     for place in places.tolist():
         noise = float(error[place])
         count, low, high = (to_error(float(numbers[place]), noise) for numbers in (value, *ends))
-        rows.append([names[place], count, f"{noise:.3g}", low, high])
-    return table([first, "count", "std error", "95% low", "95% high"], rows)
+        margin = margin_text(float(ends[1][place] - ends[0][place]) / 2.0, False)
+        rows.append([names[place], count, f"{noise:.3g}", margin, low, high])
+    return table([first, "count", "std error", "margin", "95% low", "95% high"], rows)
 
 
 BITS = Labels(2)

@@ -42,6 +42,7 @@ from mechdesign.collect.intervals import (
 )
 from mechdesign.collect.oracle import Moments
 from mechdesign.collect.scores import few_users
+from mechdesign.families.survey.group_scores import SMALL_GROUP, SetScores
 from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
@@ -155,6 +156,17 @@ class TableReports:
     supports: Codes
     law: Callable[[int], Law]
     information: float
+    size: int = 1
+    """Number of the mechanism's cells in a cell of the table."""
+
+    def scores(self) -> SetScores:
+        """Return the scores of contrasts of cells."""
+        own, other = self.law(1)
+        rare = other[1] / self.size
+        likely = own[1] - (self.size - 1) * rare
+        width = likely + (self.size * len(self.supports) - 1) * rare  # of fractions: a whole number
+        moments = float(likely), float(rare), int(width)
+        return SetScores(self.users, self.each().value, self.information, *moments, self.size)
 
     def each(self) -> Evidence:
         """Return the evidence of the share of each cell."""
@@ -295,10 +307,6 @@ class Unknown(Limits):
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return True: nothing is excluded."""
         return np.ones(np.shape(difference), dtype=bool)
-
-
-SMALL_GROUP = 4.0
-"""A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -485,7 +485,7 @@ def _bounds_of_solution(
 def _widths(problem: SurveyDesign) -> list[float]:
     """Return the unit of an error of each result: 1 for shares, the range for means."""
     questions = [problem.questionnaire[target.request.subject] for target in problem.targets]
-    return [question.domain.width if question.is_mean else 1.0 for question in questions]
+    return [question.domain.width if question.is_number else 1.0 for question in questions]
 
 
 def _relative(problem: SurveyDesign, survey: SurveyMechanism) -> list[float]:

@@ -22,7 +22,7 @@ from mechdesign.collect.combine import QuestionForm, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.text import counted, table
+from mechdesign.core.text import NORMAL, counted, margin_text, table
 from mechdesign.core.validation import integer
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
@@ -151,11 +151,20 @@ def unit(questions: Questions, request: Request) -> float:
     if request.number is not None:
         return questions[request.number].domain.half ** 2 * questions[request.group].size
     first = questions[request.places[0]]
-    if first.is_mean:
-        return first.domain.half**2
+    if first.is_number and len(request.places) == 1:
+        return first.domain.half**2 * (ROUNDED if first.skip else 1.0)
     if is_cumulative(questions, request):
         return 1.0 / (first.size - 1)
     return 1.0 / math.prod(request.shape(questions))
+
+
+ROUNDED = 9.0 / 4.0
+"""From the variance of the three shares of a number that may be skipped, summed, to that of its mean.
+
+With shares u, v of the ends and r = u / (u + v) the variance of r is that of (1 - r) u - r v over (u + v)^2.
+At even shares it is (9/4)(1/4)(var u + var v - 2 cov), and the bracket is the summed variance of all three:
+the mean, in squared halves of the range, has 4 (9/4)(1/4) = 9/4 of it.
+"""
 
 
 def part_of(questions: Questions, document: Any) -> SurveyPart:
@@ -257,12 +266,20 @@ class Expected:
         The requested standard error.
     users : int or None
         How many users take the error to the goal.
+    is_share : bool
+        Whether it is of shares, and not of a mean.
     """
 
     name: str
     standard_error: float
     goal: float | None = None
     users: int | None = None
+    is_share: bool = True
+
+    @property
+    def margin(self) -> float:
+        """The margin of error that is expected: half the width of a normal 95% interval."""
+        return NORMAL * self.standard_error
 
 
 @dataclass(frozen=True)
@@ -310,8 +327,11 @@ class SurveyOutlook:
         return "\n".join(parts)
 
     def _expected(self) -> str:
-        header = ["result", f"standard error, {counted(self.users, 'user')}"]
-        rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
+        header = ["result", f"standard error, {counted(self.users, 'user')}", "margin of error"]
+        rows = [
+            [item.name, f"{item.standard_error:.4g}", margin_text(item.margin, item.is_share)]
+            for item in self.results
+        ]
         if any(item.goal is not None for item in self.results):
             header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
@@ -337,6 +357,7 @@ class SurveyOutlook:
             ],
             "results": [
                 {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+                | {"margin": item.margin}
                 for item in self.results
             ],
             "users_needed": self.users_needed,
@@ -366,17 +387,18 @@ def outlook_of(
     50.0%  smokes
     50.0%  sex
     <BLANKLINE>
-    result  standard error, 1000 users  target  users needed
-    ------  --------------------------  ------  ------------
-    smokes                     0.02936    0.05           345
-    sex                        0.02936       -             -
+    result  standard error, 1000 users  margin of error  target  users needed
+    ------  --------------------------  ---------------  ------  ------------
+    smokes                     0.02936      ±5.8 points    0.05           345
+    sex                        0.02936      ±5.8 points       -             -
     each user gives away epsilon = 2 in total, over all questions together
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
     expected = []
-    for name, one, goal in zip(names, alone, goals or [None] * len(names), strict=True):
+    means = [survey.questions[request.subject].is_number for request in survey.requests]
+    for name, one, goal, is_mean in zip(names, alone, goals or [None] * len(names), means, strict=True):
         count = None if goal is None else users_for(one, goal)
-        expected.append(Expected(name, one / math.sqrt(users), goal, count))
+        expected.append(Expected(name, one / math.sqrt(users), goal, count, not is_mean))
     return SurveyOutlook(survey, users, tuple(expected), tuple(remarks))
 
 

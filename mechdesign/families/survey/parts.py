@@ -29,11 +29,15 @@ from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
+from mechdesign.families.survey.group_scores import ChannelScores
 from mechdesign.families.survey.questions import Question, Questions
 
 Array = NDArray[np.float64]
 Answers = Sequence[NDArray[Any]]
 """To each question the numbers of the categories, or the places in [0, 1] of a number."""
+
+SKIPPED = 2
+"""The category of a number that was skipped, after those of its two ends."""
 
 WRITTEN = re.compile(r"0|[1-9][0-9]{0,17}|x[0-9a-f]*", re.ASCII)
 """How a number or a set is written in the text of a survey: in one way only."""
@@ -159,7 +163,7 @@ class TablePart(SurveyPart):
             assert result is not None
             return result
 
-        return TableReports(counter.users, supports, law, information)
+        return TableReports(counter.users, supports, law, information, size)
 
 
 class SetPart(SurveyPart):
@@ -238,13 +242,18 @@ def has_type(mechanism: object, word: str) -> bool:
 def categories_of(questions: Questions, place: int, answers: Answers, source: BitSource) -> Codes:
     """Return the categories of the answers to a question; a number is rounded at random to one of its ends.
 
-    The chance of the upper end is the place of the number in [0, 1], up to 2**-62.
+    The chance of the upper end is the place of the number in [0, 1], up to 2**-62. No answer is the category
+    after the ends; an integer is drawn for it all the same.
     """
-    if not questions[place].is_mean:
+    if not questions[place].is_number:
         return answers[place]
     unit = answers[place]
-    threshold = np.minimum(unit * float(TOTAL), float(TOTAL)).astype(np.int64)
-    return (source.integers(len(unit)) < threshold).astype(np.int64)
+    skipped = np.isnan(unit)
+    part = np.where(skipped, 0.0, unit)
+    threshold = np.minimum(part * float(TOTAL), float(TOTAL)).astype(np.int64)
+    codes = (source.integers(len(unit)) < threshold).astype(np.int64)
+    codes[skipped] = SKIPPED
+    return codes
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
@@ -366,6 +375,11 @@ class OrderedReports:
     channel: Any
     counts: Codes
     information: float
+
+    def scores(self) -> ChannelScores:
+        """Return the scores of contrasts of categories."""
+        shares, value = self.channel.shares_from(self.counts), self.channel
+        return ChannelScores(int(self.counts.sum()), shares, self.information, value.channel, value.solver)
 
     def each(self) -> Evidence:
         """Return the evidence of the share of each category."""

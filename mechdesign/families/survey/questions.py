@@ -6,20 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum
+from math import fsum, isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.codec import Codes, Domain, Labels, as_floats
+from mechdesign.collect.codec import Codes, Domain, Labels
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.tables import Coded, mask_of
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, number, one_of, require_keys
-from mechdesign.data.intake import MISSING_CATEGORY, NUMBERS_FOR_MISSING
+from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.numbers import text_of
+from mechdesign.families.survey.bins import OPEN_ENDS, bins_of, moved_to_ends
 
 NO_ANSWER = "no answer"
 """The category of users who skip a question that may be skipped."""
@@ -92,9 +93,7 @@ def labels_of(where: str, value: Any, skip: bool) -> tuple[str, ...]:
     return names
 
 
-def range_of(
-    where: str, low: Any, high: Any, bins: Sequence[float], skip: bool
-) -> tuple[Domain, tuple[float, ...]]:
+def range_of(where: str, low: Any, high: Any, bins: Sequence[float]) -> tuple[Domain, tuple[float, ...]]:
     """Return the range of a number and the edges of its bins."""
     if low is None or high is None:
         raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
@@ -110,9 +109,6 @@ def range_of(
         if ends[:2] != ends[2:]:
             what = "go from {} to {}, not from {} to {}".format(*edge_texts(ends))
             raise ParameterError(f"{where}: bins", what, "let them start and end with the range")
-    if skip and not edges:
-        remedy = "give bins, or do not allow it"
-        raise ParameterError(f"{where}: skip", "a mean has no category for those who skip", remedy)
     return domain, edges
 
 
@@ -135,74 +131,39 @@ def require_cumulative(where: str, cumulative: Any, ordered: bool, planned: bool
         raise ParameterError(f"{where}: cumulative", "is planned at even answers only", remedy)
 
 
-@dataclass(frozen=True)
-class Bin:
-    """The name of a bin by its parts, for every language.
-
-    Attributes
-    ----------
-    kind : {"single", "between", "half_open", "below", "above"}
-        One whole number; from low to high, both included; from low to below high; below high; low or more.
-    low, high : str
-    """
-
-    kind: str
-    low: str
-    high: str
-
-    def __str__(self) -> str:
-        if self.kind == "half_open":
-            return f"{self.low} to below {self.high}"
-        alone = {"single": self.low, "below": f"below {self.high}", "above": f"{self.low} or more"}
-        return alone.get(self.kind, f"{self.low} to {self.high}")
-
-
-def bins_of(edges: Sequence[float], open_ends: str = "") -> tuple[Bin, ...]:
-    """Return the bins between increasing edges, named so that no two share a number.
-
-    A number at an edge is in the bin above it, and the last edge in the last bin. Between edges that are
-    whole numbers the numbers are taken for whole ones, as ages are: 29.5 is 29.
-
-    Parameters
-    ----------
-    edges : sequence of float
-    open_ends : {"", "low", "high", "both"}
-        Which end bins also hold what is beyond the range.
-
-    Examples
-    --------
-    >>> [str(each) for each in bins_of([18, 30, 31, 70])]
-    ['18 to 29', '30', '31 to 70']
-    >>> [str(each) for each in bins_of([0, 1.5, 3])], [str(each) for each in bins_of([18, 30, 70], "both")]
-    (['0 to below 1.5', '1.5 to 3'], ['below 30', '30 or more'])
-    """
-    whole = all(float(edge).is_integer() for edge in edges)
-    texts = tuple(str(int(edge)) for edge in edges) if whole else edge_texts(edges)
-    result = []
-    for place, (low, high) in enumerate(pairwise(texts)):
-        first, last = place == 0, place == len(texts) - 2
-        if first and open_ends in ("low", "both"):
-            result.append(Bin("below", low, high))
-        elif last and open_ends in ("high", "both"):
-            result.append(Bin("above", low, high))
-        elif last:
-            result.append(Bin("between", low, high))
-        elif whole and int(high) - 1 == int(low):
-            result.append(Bin("single", low, low))
-        elif whole:
-            result.append(Bin("between", low, str(int(high) - 1)))
-        else:
-            result.append(Bin("half_open", low, high))
-    return tuple(result)
-
-
-OPEN_ENDS = ("", "low", "high", "both")
-
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
-KEYS = ("name", "kind", "labels", "range", "bins", "open_ends", "spread", "skip", "frequencies", "cumulative")
+
+def scores_of(where: str, value: Sequence[Any], kind: str, labels: Sequence[str]) -> tuple[float, ...]:
+    """Return the numbers of the labels of an ordered question, checked; none where none are stated."""
+    if not value:
+        return ()
+    if kind != "ordered":
+        raise ParameterError(f"{where}: scores", "are for ordered questions", 'set kind = "ordered"')
+    if len(value) != len(labels):
+        what = f"{counted(len(value), 'number')} for {counted(len(labels), 'label')}"
+        raise ParameterError(f"{where}: scores", what, "give one for each label")
+    scores = tuple(number(f"{where}: scores", each) for each in value)
+    if len(set(scores)) < 2:
+        raise ParameterError(f"{where}: scores", "are all equal", "give numbers that differ")
+    return scores
+
+
+KEYS = (
+    "name",
+    "kind",
+    "labels",
+    "range",
+    "bins",
+    "open_ends",
+    "spread",
+    "skip",
+    "frequencies",
+    "cumulative",
+    "scores",
+)
 """What a model states of a question itself."""
 
 MOST_QUESTIONS = 1000
@@ -222,6 +183,7 @@ class _Asked:
     skip: bool
     frequencies: tuple[float, ...]
     cumulative: bool
+    scores: tuple[float, ...]
     open_ends: str
 
 
@@ -244,13 +206,17 @@ class Question(_Asked):
     spread : float, optional
         The planned standard deviation of a number, in its units; that of even values by default.
     skip : bool
-        Whether a user may leave it out: a category of its own.
+        Whether a user may leave it out: a category of its own. A number that may be left out is estimated as
+        the mean of those who answered.
     frequencies : sequence of float
         Planned shares of the categories, in their order, that of skipping last; even ones by default. They
         decide what is planned, not what is estimated.
     cumulative : bool
         Whether the cumulative shares of an ordered question are wanted, not those of its categories: they
         decide its error and how it is reported. Estimated are both.
+    scores : sequence of float
+        Numbers of the labels of an ordered question, whose mean is then estimated, too; where the labels are
+        numbers themselves, these are taken.
     open_ends : {"", "low", "high", "both"}
         Which end bins also hold numbers beyond the range: ``60 or more`` in the place of ``60 to 70``.
 
@@ -274,6 +240,7 @@ class Question(_Asked):
         skip: bool = False,
         frequencies: Sequence[float] = (),
         cumulative: bool = False,
+        scores: Sequence[float] = (),
         open_ends: str = "",
     ) -> None:
         text: Any = name
@@ -287,7 +254,7 @@ class Question(_Asked):
             if labels:
                 remedy = "give range, and optionally bins"
                 raise ParameterError(f"{where}: labels", "a number has none", remedy)
-            domain, bins = range_of(where, low, high, bins, skip)
+            domain, bins = range_of(where, low, high, bins)
             width = domain.width / 12.0**0.5 if spread is None else spread
             spread = in_range(f"{where}: spread", width, 0.0, domain.half, low_open=True)
             low, high = domain.low, domain.high
@@ -313,6 +280,7 @@ class Question(_Asked):
             skip,
             tuple(frequencies),
             cumulative,
+            scores_of(where, scores, kind, labels),
             open_ends,
         )
         if self.frequencies:
@@ -334,13 +302,49 @@ class Question(_Asked):
 
     @property
     def is_mean(self) -> bool:
-        """Whether the mean of a number is asked for, not the frequencies of categories."""
+        """Whether the mean of a number is asked for that everybody gives."""
+        return self.is_number and not self.skip
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the mean of a number is asked for, not the frequencies of categories.
+
+        One that may be skipped has three categories: the two ends, to which it is rounded at random, and no
+        answer.
+        """
         return self.kind == "number" and not self.bins
 
     @property
     def is_ordered(self) -> bool:
         """Whether its categories have an order."""
         return self.kind == "ordered" or bool(self.bins)
+
+    @property
+    def category_scores(self) -> tuple[float, ...]:
+        """The numbers of the labels, of which a mean is estimated; none where they have none.
+
+        Labels of an ordered question are numbers if all of them are written as such; those of another one if
+        they are a scale as well: whole numbers in a row that begin at 0 or 1.
+
+        Examples
+        --------
+        >>> [Question("stars", labels=labels).category_scores for labels in (("1", "2", "3"), ("7", "9"))]
+        [(1.0, 2.0, 3.0), ()]
+        >>> Question("mood", "ordered", ("bad", "good"), scores=(-1, 1)).category_scores
+        (-1.0, 1.0)
+        """
+        if self.is_number and self.skip:
+            return self.domain.low, self.domain.high
+        if self.scores or self.bins or self.kind == "number":
+            return self.scores
+        try:
+            values = tuple(float(label) for label in self.labels)
+        except ValueError:
+            return ()
+        if not all(map(isfinite, values)) or len(set(values)) < 2:
+            return ()
+        is_scale = len(values) > 2 and values == tuple(values[0] + step for step in range(len(values)))
+        return values if self.kind == "ordered" or (is_scale and values[0] in (0.0, 1.0)) else ()
 
     @property
     def domain(self) -> Domain:
@@ -352,8 +356,9 @@ class Question(_Asked):
     @property
     def categories(self) -> tuple[str, ...]:
         """The categories; of a number that is asked for its mean the two ends it is rounded to."""
-        if self.is_mean:
-            return edge_texts((self.domain.low, self.domain.high))
+        if self.is_number:
+            ends = edge_texts((self.domain.low, self.domain.high))
+            return (*ends, NO_ANSWER) if self.skip else ends
         named = self.labels or tuple(map(str, bins_of(self.bins, self.open_ends)))
         return (*named, NO_ANSWER) if self.skip else named
 
@@ -376,7 +381,9 @@ class Question(_Asked):
     # Answers
 
     def encode(self, column: Any, clip: bool = False) -> Codes | Array:
-        """Return the numbers of the categories of answers, or of a mean's question their place in [0, 1].
+        """Return the numbers of the categories of answers, or of a number without bins its place in [0, 1].
+
+        Where such a number is skipped the place is NaN.
 
         Raises
         ------
@@ -387,29 +394,28 @@ class Question(_Asked):
         if self.is_mean:
             self._require_answers(column, what)
             return self.domain.to_unit(self.domain.check(column, clip))
-        if not self.bins:
+        if self.kind != "number":
             return self._coded(column, what)
         column = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
         absent = absent_in(column)
         if absent.any() and not self.skip:
             self._require_answers(column, what)
+        if self.is_number:
+            units = np.full(len(column), np.nan)
+            units[~absent] = self.domain.to_unit(self._checked(column, absent, clip))
+            return units
         codes = np.full(len(column), self.size - 1, dtype=np.int64)
-        try:
-            values = self.domain.check(self._closed(column[~absent]), clip)
-        except RowError as error:
-            raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
+        values = self._checked(column, absent, clip)
         inner = np.searchsorted(np.array(self.bins[1:-1]), values, side="right")
         codes[~absent] = inner
         return codes
 
-    def _closed(self, column: Any) -> Any:
-        """Return numbers of which those beyond an open end are at that end; codes such as 999 stay."""
-        if not self.open_ends:
-            return column
-        values = as_floats(column, 1, "values")
-        low = self.domain.low if self.open_ends in ("low", "both") else -np.inf
-        high = self.domain.high if self.open_ends in ("high", "both") else np.inf
-        return np.where(np.isin(values, list(NUMBERS_FOR_MISSING)), values, np.clip(values, low, high))
+    def _checked(self, column: Any, absent: NDArray[np.bool_], clip: bool) -> Array:
+        """Return the numbers of those who answered; RowError for one that is not possible, with its row."""
+        try:
+            return self.domain.check(moved_to_ends(column[~absent], self.domain, self.open_ends), clip)
+        except RowError as error:
+            raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
 
     def _coded(self, column: Any, what: str) -> Codes:
         if isinstance(column, Coded):
@@ -429,8 +435,6 @@ class Question(_Asked):
         absent = absent_in(values, self.labels)
         if absent.any():
             remedy = "ask for an answer, or allow it with skip = true"
-            if self.is_mean:
-                remedy = "ask for an answer, or ask in bins and allow it with skip = true"
             raise RowError(what, int(np.argmax(absent)), "has no answer, which is not allowed", remedy)
 
     # File
@@ -449,6 +453,7 @@ class Question(_Asked):
             "skip": self.skip,
             "frequencies": list(self.frequencies),
             "cumulative": self.cumulative,
+            "scores": list(self.scores),
         }
         return result | {key: value for key, value in more.items() if value}
 
@@ -478,6 +483,7 @@ class Question(_Asked):
             document.get("skip", False),
             tuple(stated_list(where, "frequencies", document)),
             document.get("cumulative", False),
+            tuple(stated_list(where, "scores", document)),
             document.get("open_ends", ""),
         )
 

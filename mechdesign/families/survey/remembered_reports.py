@@ -55,6 +55,7 @@ from mechdesign.data.intake import let_lack
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
+from mechdesign.families.survey.ticks import TickedSource, ticked
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
 
 if TYPE_CHECKING:
@@ -338,7 +339,7 @@ def _answers(
     mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
 ) -> Iterator[tuple[Block, Answers]]:
     """Yield the blocks of the data with the encoded answers of their rows."""
-    (source,) = sources
+    source = ticked(sources[0], mechanism.about, mechanism.questions)
     columns = list(settings["column"] or mechanism.data_columns)
     questions, names = mechanism.questions, mechanism.questions.names
     if set(columns) != set(names):
@@ -346,7 +347,11 @@ def _answers(
         raise DataError(source.name, f"the columns are {', '.join(columns)}, the questions {listed}")
     require_data(source, names)
     clip = bool(settings["clip"])
-    let_lack(source, (question.name for question in questions.all if question.skip))
+    optional, blank = [question.name for question in questions.all if question.skip], []
+    if isinstance(source, TickedSource):
+        optional = list(map(source.column, optional))
+        blank = [each.name for each in source.ticks if not each.skip]
+    let_lack(source, optional, blank)
     for block in source.blocks([*names, *more]):
         answers = []
         for question in questions.all:

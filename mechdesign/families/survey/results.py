@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import AttributeMeans, FrequencyEstimate, ListedEstimate, MeanEstimate
+from mechdesign.collect.estimate import (
+    OF_ANSWERED,
+    AttributeMeans,
+    FrequencyEstimate,
+    ListedEstimate,
+    MeanEstimate,
+    Quantiles,
+)
 from mechdesign.core.errors import ParameterError, UnknownNameError, printable, suggestion
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.text import counted, table
+from mechdesign.core.text import counted, percent_with_margin, table
 from mechdesign.core.validation import require_keys
 from mechdesign.core.values import USERS, changed
-from mechdesign.data.frames import TIDY, Columns, Tidy
+from mechdesign.data.frames import ERRORS, TIDY, Columns, Tidy, cross_layout, grids_text
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
 from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
@@ -102,7 +109,7 @@ def table_request(questions: Questions, value: Any, where: str = "tables") -> Re
     places = sorted(questions.place(name, where) for name in value)
     if len(set(places)) < len(places):
         raise ParameterError(where, f"a question appears twice in {list(value)}", "name it once")
-    means = [questions[place].name for place in places if questions[place].is_mean]
+    means = [questions[place].name for place in places if questions[place].is_number]
     if means:
         remedy = "give the question bins, or ask for group_means"
         raise ParameterError(where, f"'{means[0]}' is a number without bins", remedy)
@@ -120,9 +127,12 @@ def means_request(questions: Questions, value: Any, where: str = "group_means") 
         if key not in value:
             raise ParameterError(where, f"'{key}' is missing", _EXAMPLE)
     number, group = (questions.place(value[key], where) for key in ("number", "by"))
+    if questions[number].is_number and questions[number].skip:
+        remedy = "ask it without skip = true, or in bins"
+        raise ParameterError(where, f"'{value['number']}' may be skipped", remedy)
     if not questions[number].is_mean:
         raise ParameterError(where, f"'{value['number']}' is not a number without bins", "name a number")
-    if questions[group].is_mean:
+    if questions[group].is_number:
         raise ParameterError(where, f"'{value['by']}' has no categories", "name a question with labels")
     result = Request("group means", tuple(sorted((number, group))), number)
     _require_cells(questions, result, where)
@@ -235,7 +245,7 @@ def _errors(survey: SurveyMechanism) -> Figure:
     means: dict[str, float] = {}
     for (name, error), request in zip(errors.items(), survey.requests, strict=True):
         if np.isfinite(error):
-            (means if survey.questions[request.subject].is_mean else shares)[name] = error
+            (means if survey.questions[request.subject].is_number else shares)[name] = error
     panels = []
     for errors_of, factor, unit in (shares, 100.0, "percentage points"), (means, 1.0, "units of the number"):
         if errors_of:
@@ -254,7 +264,7 @@ Array = NDArray[np.float64]
 Axes = tuple[tuple[str, tuple[str, ...]], ...]
 """The questions of a table with their categories."""
 
-EXPLAINED = "Cells are estimates without bias: where few answered so, one can be below 0."
+EXPLAINED = "Cells are estimates; one that is below 0 by chance is drawn as 0, and tables have it as it is."
 
 
 def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[Figure]:
@@ -275,7 +285,7 @@ def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[F
     count = prod(shape[:-2])
     if count > MOST_PANELS:
         return estimate.figures()
-    values = np.asarray(estimate.value).reshape(count, *shape[-2:])
+    values = np.clip(np.asarray(estimate.value), 0.0, 1.0).reshape(count, *shape[-2:])
     if count == 1:
         errors = np.asarray(estimate.standard_error).reshape(shape[-2:])
         panels = [_panel(axes, values[0], "share"), _panel(axes, errors, "standard error")]
@@ -295,31 +305,53 @@ def _panel(axes: Axes, values: Array, label: str, title: str = "") -> Panel:
     return Panel(across, down, cells, title=title or label, x_names=x_names, y_names=y_names)
 
 
+HALF = 0.5
+"""The margin of error of a share that may be anything."""
+
+
 @dataclass(frozen=True)
-class Quantiles:
-    """The categories that hold the quartiles of an ordered question, with intervals.
+class GroupShares:
+    """The shares of the categories of one question of a table within each group of the others.
 
     Attributes
     ----------
-    levels : tuple of float
-    category, low, high : tuple of str
-        The first category at which the estimated distribution reaches the level, and between which
-        categories it lies with 95 % confidence.
+    of : str
+        The question whose shares these are.
+    groups, categories : tuple of str
+        Names of the groups and of the categories.
+    estimate : FrequencyEstimate
+        A share for each group and category, the categories running fastest.
     """
 
-    levels: tuple[float, ...]
-    category: tuple[str, ...]
-    low: tuple[str, ...]
-    high: tuple[str, ...]
+    of: str
+    groups: tuple[str, ...]
+    categories: tuple[str, ...]
+    estimate: FrequencyEstimate
+
+    def grid(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the shares and their margins of error, a row a group."""
+        shape = len(self.groups), len(self.categories)
+        return self.estimate.value.reshape(shape), self.estimate.margins(level).reshape(shape)
 
     def __str__(self) -> str:
-        rows = zip(self.levels, self.category, self.low, self.high, strict=True)
-        header = ["quantile", "category", "95% low", "95% high"]
-        return table(header, [[f"{level:g}", *texts] for level, *texts in rows])
+        rows = [
+            [
+                group,
+                *(percent_with_margin(*pair) if pair[1] < HALF else "-" for pair in zip(*row, strict=True)),
+            ]
+            for group, *row in zip(self.groups, *self.grid(), strict=True)
+        ]
+        head = f"{self.of} in percent of each row ({OF_ANSWERED}), with margins of error"
+        return f"{head}\n{table(['', *self.categories], rows)}{self.estimate._noted()}"
 
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
-        return {key: list(value) for key, value in vars(self).items()}
+        return {
+            "of": self.of,
+            "groups": list(self.groups),
+            "of_categories": list(self.categories),
+            **self.estimate.as_json(),
+        }
 
 
 @dataclass(frozen=True)
@@ -336,6 +368,12 @@ class SurveyResult:
     quantiles : Quantiles or None
     axes : tuple
         Of a cross table its questions with their categories.
+    answered : FrequencyEstimate or None
+        Of a question that may be skipped, the shares of those who answered.
+    mean : MeanEstimate or None
+        Of a rating, among those who answered.
+    groups : tuple of GroupShares
+        Of a cross table the percentages of its rows, and of its columns: of those who answered.
     """
 
     name: str
@@ -344,6 +382,9 @@ class SurveyResult:
     cumulative: FrequencyEstimate | None = None
     quantiles: Quantiles | None = None
     axes: Axes = ()
+    answered: FrequencyEstimate | None = None
+    mean: MeanEstimate | None = None
+    groups: tuple[GroupShares, ...] = ()
 
     wanted = FormerAttribute("request")
 
@@ -353,13 +394,34 @@ class SurveyResult:
             return cross_figures(self.name, self.axes, self.estimate)
         return [changed(figure, title=self.name) for figure in self.estimate.figures()]
 
+    def grids(self) -> dict[str, Columns]:
+        """Return the grids of a cross table: the last question across, the others down."""
+        names, labels = [name for name, _ in self.axes], [texts for _, texts in self.axes]
+        result = {
+            self.name: cross_layout(names, labels, self.estimate.value),
+            f"{self.name}{ERRORS}": cross_layout(names, labels, self.estimate.standard_error),
+        }
+        for group in self.groups:
+            shares, _ = group.grid()
+            others = " x ".join(name for name in names if name != group.of)
+            title = f"{group.of} by {others}"
+            columns = (group.groups, group.categories)
+            result[title] = cross_layout([others, group.of], columns, shares)
+            errors = group.estimate.standard_error
+            result[f"{title}{ERRORS}"] = cross_layout([others, group.of], columns, errors)
+        return result
+
     def __str__(self) -> str:
         head = f"{self.name}\n{self.estimate}"
-        return head if self.quantiles is None else f"{head}\n{self.quantiles}"
+        more = [] if self.answered is None else [f"{OF_ANSWERED}, {self.answered}"]
+        more += [str(part) for part in (self.mean, self.quantiles, *self.groups) if part is not None]
+        return "\n".join([head, *more])
 
     def rows(self, level: float = 0.95) -> Iterator[tuple[str, str, float, float, float, float]]:
         """Yield (result, category, estimate, standard error, low, high); cumulative shares as 'up to ...'."""
-        for estimate, prefix in ((self.estimate, ""), (self.cumulative, "up to ")):
+        more = [(group.estimate, "") for group in self.groups]
+        own = (self.estimate, ""), (self.cumulative, "up to "), (self.answered, f"{OF_ANSWERED}: ")
+        for estimate, prefix in (*own, (self.mean, ""), *more):
             if estimate is None:
                 continue
             low, high = estimate.interval(level)
@@ -376,6 +438,12 @@ class SurveyResult:
             result["cumulative"] = self.cumulative.as_json()
         if self.quantiles is not None:
             result["quantiles"] = self.quantiles.as_json()
+        if self.answered is not None:
+            result["answered"] = self.answered.as_json()
+        if self.mean is not None:
+            result["mean"] = self.mean.as_json()
+        if self.groups:
+            result["groups"] = [group.as_json() for group in self.groups]
         return result
 
 
@@ -433,6 +501,27 @@ class SurveyResults(Tidy):
         rows = self.rows(level)
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(TIDY)
         return {name: list(column) for name, column in zip(TIDY, columns, strict=True)}
+
+    def grids(self) -> dict[str, Columns]:
+        """Return the cross tables as on paper: shares with their errors, then percentages of each row.
+
+        Raises
+        ------
+        ParameterError
+            For a survey without a cross table.
+        """
+        crossed = [result for result in self.results if result.axes]
+        if not crossed:
+            remedy = 'state one in the survey, such as tables = [["age", "sex"]], and build again'
+            raise ParameterError("--grid", "the survey has no cross table", remedy)
+        grids: dict[str, Columns] = {}
+        for result in crossed:
+            grids |= result.grids()
+        return grids
+
+    def grid_text(self) -> str:
+        """Return the grids of all cross tables as text."""
+        return grids_text(self.grids())
 
     @property
     def ledger(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
+from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate, Quantiles
 from mechdesign.collect.frequency_limits import implausible, quantile_ends
 from mechdesign.collect.intervals import NormalLimits, tail_of
 from mechdesign.collect.scores import few_users
@@ -29,17 +29,31 @@ from mechdesign.families.survey.combined_estimates import (
     evidence,
     group_means,
 )
+from mechdesign.families.survey.derived_results import (
+    QUARTERS,
+    answered_shares,
+    group_names,
+    group_shares,
+    quantiles_of,
+    rating_mean,
+    response_shares,
+)
+from mechdesign.families.survey.group_scores import CellScores
 from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
 from mechdesign.families.survey.questions import Question
-from mechdesign.families.survey.results import Quantiles, Request, SurveyResult, SurveyResults
+from mechdesign.families.survey.results import (
+    Axes,
+    GroupShares,
+    Request,
+    SurveyResult,
+    SurveyResults,
+)
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import SurveyMechanism
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-QUARTERS = (0.25, 0.5, 0.75)
 
 
 def results_of(survey: SurveyMechanism, counts: SurveyCounts, population: bool) -> SurveyResults:
@@ -69,15 +83,51 @@ def _result(
             even, half, 0, names, population, None, Unknown(even, 0.0, 1.0), (NOBODY,)
         )
         return SurveyResult(name, request, unknown)
+    if question.is_number and len(request.places) == 1:
+        return _skipped_number(name, request, question, [item.scores() for item in evidence_sources])
     cells = _shares([item.each() for item in evidence_sources], names, sample)
+    scores = [item.scores() for item in evidence_sources]
     if len(request.places) > 1:
-        return SurveyResult(name, request, cells, axes=axes)
+        return SurveyResult(
+            name, request, cells, axes=axes, groups=_groups(survey, request, axes, scores, sample)
+        )
+    answered = answered_shares(question, scores, sample)
+    mean = rating_mean(question, scores, sample)
     if not question.is_ordered:
-        return SurveyResult(name, request, cells)
+        return SurveyResult(name, request, cells, answered=answered, mean=mean)
     count = question.size - 1  # up to each category but the last one, or the last one before "no answer"
     ordered = _shares([item.sums(count) for item in evidence_sources], question.categories[:count], sample)
-    quartiles = None if question.skip else quantiles(ordered, question.categories[-1])
-    return SurveyResult(name, request, cells, ordered, quartiles)
+    if question.skip:
+        quartiles = quantiles_of(question, scores, sample)
+    else:
+        quartiles = quantiles(ordered, question.categories[-1])
+    return SurveyResult(name, request, cells, ordered, quartiles, answered=answered, mean=mean)
+
+
+def _skipped_number(
+    name: str, request: Request, question: Question, scores: Sequence[CellScores]
+) -> SurveyResult:
+    """Return the share of those who answered, and their mean, of a number that may be skipped.
+
+    The intervals are for the population: that a number is rounded at random is part of the sampling.
+    """
+    return SurveyResult(
+        name, request, response_shares(question, scores), mean=rating_mean(question, scores, None)
+    )
+
+
+def _groups(
+    survey: SurveyMechanism, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
+) -> tuple[GroupShares, ...]:
+    """Return the percentages of rows, which are all questions but the last, and those of columns."""
+    questions = [survey.questions[place] for place in request.places]
+    result = []
+    for axis in (len(axes) - 1, 0):
+        estimate = group_shares(axes, questions, scores, sample, axis)
+        if estimate is not None:
+            groups, categories = group_names(axes, questions, axis)
+            result.append(GroupShares(questions[axis].name, tuple(groups), tuple(categories), estimate))
+    return tuple(result)
 
 
 def _informative_parts(

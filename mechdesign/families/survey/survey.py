@@ -90,14 +90,14 @@ class SurveyAudit(PrivacyFinding):
 
 
 def _input_of(question: Question) -> AskedChoice | AskedNumber:
-    if question.is_mean:
-        return AskedNumber(question.name, question.domain.low, question.domain.high)
+    if question.is_number:
+        return AskedNumber(question.name, question.domain.low, question.domain.high, question.skip)
     return AskedChoice(question.name, question.size, tuple(question.categories))
 
 
 def _encoded(question: Question, value: Any) -> Any:
-    if question.is_mean:
-        return question.encode(np.array([value]))
+    if question.is_number:
+        return question.encode(np.array([value], dtype=object))
     return Labels(question.size, question.categories).encode([value], f"question '{question.name}'")
 
 
@@ -340,7 +340,7 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         steps = {
             "step": "survey",
             "ends": self.split.ends(),
-            "means": [question.is_mean for question in questions],
+            "means": [question.is_number for question in questions],
             "sizes": [question.size for question in questions],
             "designs": [[_steps_of(part) for part in parts] for parts in self.split.branches],
         }
@@ -371,7 +371,7 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         errors = expected_errors(self, count)
         for place, request in enumerate(self.requests):
             question = self.questions[request.subject]
-            if question.is_mean:
+            if question.is_number:
                 errors[place] /= question.domain.width
         worst = int(np.argmax(errors))
         name, largest = self.names()[worst], float(errors[worst])
@@ -384,7 +384,9 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
                 f"with {crowd} the reports tell {amount} about '{name}'; ask more users, or raise epsilon"
             )
             return Forecast("survey", count, False, reason=reason)
-        return Forecast("survey", count, True, largest, None, f"for '{name}'")
+        is_mean = self.questions[self.requests[worst].subject].is_number
+        whose = f"'{name}'{' over the width of its range' * is_mean}, the least exact result,"
+        return Forecast("survey", count, True, largest, None, f"for '{name}'", of=whose)
 
     # Certificates and file
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import ListedEstimate, project_to_simplex
+from mechdesign.collect.estimate import ListedEstimate, MeanEstimate, Quantiles, project_to_simplex
 from mechdesign.collect.frequency_limits import MixtureLimits, WorstLimits, cumulants, quantile_ends
-from mechdesign.collect.intervals import normal_quantile, rare_step, tail_of
-from mechdesign.core.text import counted
+from mechdesign.collect.intervals import SingleLimits, normal_quantile, rare_step, tail_of
+from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
@@ -30,6 +30,7 @@ from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quad
 
 if TYPE_CHECKING:
     from mechdesign.collect.intervals import Limits
+    from mechdesign.families.workload.queries import Workload
     from mechdesign.families.workload.release import WorkloadRelease
 
 Array = NDArray[np.float64]
@@ -193,8 +194,43 @@ class QueryLimits(MixtureLimits):
         return second, third, fourth
 
 
+def names_in_units(workload: Workload, edges: Array | None, labels: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the queries in the units of the answers: with the ends of bins, or with labels.
+
+    Examples
+    --------
+    >>> from mechdesign.families.workload.queries import Workload
+    >>> names_in_units(Workload({"name": "prefix", "size": 3}), np.array([0.0, 10.0, 20.0, 30.0]), None)
+    ('below 10', 'below 20')
+    >>> names_in_units(Workload({"name": "likert", "size": 3}), None, ["bad", "fair", "good"])
+    ('up to bad', 'up to fair')
+    """
+    kind = workload.definition["name"] if workload.named is not None else ""
+    size, texts = workload.size, () if edges is None else edge_texts(edges.tolist())
+    if texts:
+        low, high = texts[:-1], texts[1:]
+    elif labels is not None:
+        low = high = tuple(labels)
+    else:
+        kind = ""
+    if kind in ("prefix", "likert"):
+        return tuple(f"{'below' if texts else 'up to'} {high[place]}" for place in range(size - 1))
+    if kind == "histogram":
+        return tuple(f"{low[place]} to {high[place]}" if texts else low[place] for place in range(size))
+    if kind == "ranges":
+        return tuple(
+            f"{low[first]} to {high[last]}" if texts or first < last else low[first]
+            for first in range(size)
+            for last in range(first, size)
+        )
+    return tuple(workload.names)
+
+
 RIDGE = 1e-9
 """Queries about the shares themselves that make the projection unique, as a part of the workload's."""
+
+
+QUARTERS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
@@ -256,6 +292,48 @@ class QueryEstimate(ListedEstimate):
 
     def _names(self) -> tuple[str, ...]:
         return self.queries
+
+    @property
+    def is_share(self) -> bool:
+        """Whether every answer is the share of some types."""
+        rows = self.mechanism.queries
+        return bool(((rows == 0.0) | (rows == 1.0)).all())
+
+    @cached_property
+    def mean(self) -> MeanEstimate | None:
+        """The mean of a rating, whose labels are numbers; None for other types."""
+        scores = self.mechanism.label_scores
+        if scores is None:
+            return None
+        rows = scores[None, :]
+        (value,), (error,) = self.answers(rows)
+        limits = QueryScores(rows, self.mechanism.value.query_moments).limits(
+            np.array([value]), self.shares, self.users, self.population
+        )
+        ends = float(scores.min()), float(scores.max())
+        single, notes = SingleLimits(limits), self.notes
+        return MeanEstimate(
+            float(value), float(error), self.users, self.population, single, notes, possible=ends
+        )
+
+    @cached_property
+    def quantiles(self) -> Quantiles | None:
+        """The quartiles with their intervals; None where the types have no order."""
+        if not self.mechanism.is_ordered:
+            return None
+        items = [self.quantile(level) for level in QUARTERS]
+        ends = (tuple(getattr(item, name) for item in items) for name in ("estimate", "low", "high"))
+        estimate, low, high = ends
+        return Quantiles(QUARTERS, estimate, low, high)
+
+    def __str__(self) -> str:
+        parts = [super().__str__(), *(str(part) for part in (self.mean, self.quantiles) if part is not None)]
+        return "\n".join(parts)
+
+    def as_json(self) -> dict[str, Any]:
+        result = super().as_json()
+        more = {"mean": self.mean, "quantiles": self.quantiles}
+        return result | {key: value.as_json() for key, value in more.items() if value is not None}
 
     def _about(self) -> Mapping[str, Any]:
         return {**super()._about(), "shares": self.shares}
@@ -324,5 +402,9 @@ class QueryEstimate(ListedEstimate):
         return whole
 
     def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated answers of {counted(self.users, 'report')}", "query", "answer")
+        """Return the estimates with their intervals, within what is possible."""
+        rows = self.mechanism.queries
+        possible = rows.min(axis=1), rows.max(axis=1)
+        unit = "share" if self.is_share else "answer"
+        title = f"Estimated answers of {counted(self.users, 'report')}"
+        return self._drawn(title, "query", unit, possible=possible)

@@ -26,10 +26,13 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within
+from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, names_in_units, users_within
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, OrbitWeights, Translations
 from mechdesign.families.workload.queries import Workload
 from mechdesign.families.workload.weights import PatternWeights, audit_patterns
+
+ORDERED = ("prefix", "likert", "ranges")
+"""Workloads of types with an order."""
 
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
@@ -220,8 +223,37 @@ class WorkloadRelease(Collector[QueryEstimate]):
     def _listed(self) -> tuple[Array, tuple[str, ...]]:
         """The queries that are shown: those of the workload, or the types where they are too many."""
         if self.workload.is_listed:
-            return self.workload.rows, tuple(self.workload.names)
+            return self.workload.rows, names_in_units(self.workload, self.edges, self.labels.names)
         return frozen(np.eye(self.labels.size)), tuple(f"= {name}" for name in self.labels.shown())
+
+    @property
+    def queries(self) -> Array:
+        """The queries that are estimated and printed, a row each."""
+        return self._listed[0]
+
+    @property
+    def edges(self) -> Array | None:
+        """The ends of the bins; None where the types are not bins of a range."""
+        if self.domain is None:
+            return None
+        return np.linspace(self.domain.low, self.domain.high, self.labels.size + 1)
+
+    @property
+    def label_scores(self) -> Array | None:
+        """The labels as numbers, of which a mean is estimated; None where they are no rating."""
+        if not self.is_ordered or self.labels.names is None:
+            return None
+        try:
+            scores = np.array([float(label) for label in self.labels.names])
+        except ValueError:
+            return None
+        return scores if np.isfinite(scores).all() and np.ptp(scores) > 0.0 else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the types have an order, and so quantiles."""
+        named = self.workload.named is not None and self.workload.definition["name"] in ORDERED
+        return self.domain is not None or named
 
     @cached_property
     def _query_errors(self) -> Array:
@@ -239,10 +271,10 @@ class WorkloadRelease(Collector[QueryEstimate]):
 
     def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]:
         """Return a type and two further ones by name, or the middle of a bin and the ends of two others."""
-        if self.domain is None:
+        edges = self.edges
+        if edges is None:
             names = self.labels.shown()
             return names[middle], names[first], names[last]
-        edges = np.linspace(self.domain.low, self.domain.high, self.labels.size + 1)
         return float(edges[middle] + edges[middle + 1]) / 2.0, float(edges[first]), float(edges[last + 1])
 
     # Accuracy

@@ -16,6 +16,7 @@ from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import printable
+from mechdesign.core.text import NORMAL, margin_text
 from mechdesign.core.values import Forecast
 from mechdesign.export.disclosure import CERTAIN, WEAK, at_most, levels, one_in
 from mechdesign.report.page.render import markup, rendered
@@ -116,7 +117,7 @@ def error_rows(mechanism: Mechanism) -> list[dict[str, str]]:
     --------
     >>> from mechdesign.families.mean import Duchi
     >>> error_rows(Duchi(1.0))[0]
-    {'error': '0.2', 'users': '118'}
+    {'error': '0.2', 'margin': '±0.39', 'users': '118'}
     """
     forecast = mechanism.forecast()
     if forecast is None or not forecast.possible or not forecast.largest or _is_shuffled(mechanism):
@@ -129,7 +130,8 @@ def error_rows(mechanism: Mechanism) -> list[dict[str, str]]:
     for error in _round_errors(largest):
         users = forecast_users(mechanism, error)
         if users is not None:
-            rows.append({"error": f"{error:.3g}", "users": f"{users:,}"})
+            margin = margin_text(NORMAL * error, forecast.is_of_shares)
+            rows.append({"error": f"{error:.3g}", "margin": margin, "users": f"{users:,}"})
     return rows
 
 
@@ -249,10 +251,10 @@ def _figures(mechanism: Mechanism) -> list[Figure]:
     return result
 
 
-def figure_values(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """Return pictures for a page, with what screen readers say."""
+def figure_values(figures: Sequence[Figure], narrow: bool = False) -> list[dict[str, Any]]:
+    """Return pictures for a page, with what screen readers say; narrow ones are legible on phones."""
     return [
-        {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+        {"picture": markup(svg(figure, narrow)), "title": figure.title, "caption": figure.caption}
         for figure in figures
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.estimate import OF_ANSWERED
 from mechdesign.core.errors import printable
-from mechdesign.core.text import decimals_of
+from mechdesign.core.text import margin_text
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     figure_values,
@@ -19,19 +19,18 @@ from mechdesign.report.page.mechanism import (
     privacy_in_words,
 )
 from mechdesign.report.page.render import rendered
-from mechdesign.show.figure import Figure
-from mechdesign.show.panels import ANYTHING, SHARE, cut_ends
+from mechdesign.report.sections import ResultTable, Section, rounded, sections_of, tables_of
+from mechdesign.show.panels import cut_ends
 
 MOST_ROWS = 300
 """Rows of a table on the page."""
 
 HEADINGS = {
-    "category": "answer",
     "estimate": "estimate",
-    "standard_error": "standard error",
-    "predicted_error": "expected error",
     "low": "95% low",
     "high": "95% high",
+    "standard_error": "standard error",
+    "predicted_error": "expected error",
 }
 """The columns of a tidy result that the page shows, and what they are called there."""
 
@@ -73,7 +72,7 @@ class Estimation:
 
 
 def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> str:
-    """Return the page as HTML text.
+    """Return the page as HTML text: the results in words, then a table with its picture for each question.
 
     Parameters
     ----------
@@ -92,20 +91,23 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
     >>> "<h1>How old are you?</h1>" in page, "mechdesign estimate age.json age.csv" in page
     (True, True)
     """
-    certificates = mechanism.certificates()
-    figures = _figures(estimation.result)
-    title = mechanism.about.title
-    heading = mechanism.about.heading or f"Results from {printable(os.path.basename(estimation.mechanism))}"
-    users = _users(estimation.result)
+    certificates, about = mechanism.certificates(), mechanism.about
+    sections = sections_of(estimation.result, mechanism)
+    heading = about.heading or f"Results from {printable(os.path.basename(estimation.mechanism))}"
+    users = users_of(estimation.result)
     return rendered(
         "results.html",
+        language=about.language or "en",
         heading=printable(heading),
-        title=printable(title) if title != heading else "",
+        title=printable(about.title) if about.title != heading else "",
+        wave=printable(about.wave),
+        introduction=[printable(text) for text in about.introduction.split("\n\n") if text],
         users="" if users is None else f"{users:,}",
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
-        tables=result_tables(estimation.result, _unit(figures), _units(estimation.result)),
-        figures=figure_values(figures),
+        said=[_said(section, len(sections) > 1) for section in sections if section.sentence],
+        sections=[_shown(section, users, len(sections) > 1) for section in sections],
+        text="" if sections else printable_lines(estimation.result),
         notes=_notes(estimation.result),
         population=estimation.population,
         explained=[printable(text) for text in mechanism.explained()],
@@ -115,21 +117,59 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
         certificates=certificate_rows(certificates),
         commands=[estimation.command, f"mechdesign audit {shlex.quote(estimation.mechanism)}"],
         fingerprint=mechanism.fingerprint,
-        identity=mechanism.about.id,
+        identity=about.id,
         version=version,
     )
 
 
-def result_tables(result: Any, unit: str, units: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Return the tables of a result: a caption, a header and rows of text; or the text that is printed.
+def printable_lines(result: Any) -> str:
+    """Return a result that has no table as it is printed."""
+    return "\n".join(printable(line) for line in str(result).splitlines())
+
+
+def _said(section: Section, several: bool) -> dict[str, str]:
+    """Return a question with its result in words."""
+    return {"heading": printable(section.heading) if several else "", "text": printable(section.sentence)}
+
+
+def _shown(section: Section, users: int | None, several: bool) -> dict[str, Any]:
+    """Return a section as texts: its tables, quantiles and pictures."""
+    quantiles = section.quantiles
+    tables = [_text_table(grid.caption, ["", *grid.columns], grid.texts()) for grid in section.grids]
+    tables += [_table(table, users) for table in section.tables] if section.was_asked else []
+    if quantiles is not None:
+        of = f", {OF_ANSWERED}" if quantiles.answered else ""
+        tables.append(_text_table(f"quantiles{of}", ["quantile", "answer", *ENDS], quantiles.rows))
+    return {
+        "heading": printable(section.heading) if several else "",
+        "reports": "" if section.reports is None else f"{section.reports:,}",
+        "asked": section.was_asked,
+        "tables": tables,
+        "figures": figure_values(section.figures, narrow=True) if section.was_asked else [],
+        "notes": [printable(note) for note in section.notes],
+    }
+
+
+ENDS = ("95% low", "95% high")
+
+
+def _text_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    return {
+        "caption": printable(caption),
+        "header": [printable(name) for name in header],
+        "rows": [[printable(cell) for cell in row] for row in rows[:MOST_ROWS]],
+        "more": max(0, len(rows) - MOST_ROWS),
+    }
+
+
+def result_tables(result: Any, unit: str | None = None) -> list[dict[str, Any]]:
+    """Return the tables of a result as texts: a caption, a header, rows, and how many more there are.
 
     Parameters
     ----------
     result : estimate
-    unit : str
+    unit : str, optional
         What the estimates are: ``share`` (shown in percent), ``users``, or anything else.
-    units : mapping, optional
-        The same for questions that differ in it.
 
     Examples
     --------
@@ -139,83 +179,47 @@ def result_tables(result: Any, unit: str, units: Mapping[str, str] | None = None
     ...                 "standard_error": [0.0123], "low": [-0.01], "high": [0.2753]}
     >>> (table,) = result_tables(Shares(), "share")
     >>> table["header"]
-    ['answer', 'estimate', 'standard error', '95% low', '95% high']
+    ['answer', 'estimate', 'margin of error (points)', '95% low', '95% high', 'standard error']
     >>> table["rows"]
-    [['no', '25.1%', '1.2%', '0.0%', '27.5%']]
+    [['no', '25.1%', '±14', '0.0%', '27.5%', '1.2%']]
     """
-    if not hasattr(result, "tidy"):
-        return [{"caption": "", "header": [], "rows": [], "more": 0, "text": str(result)}]
-    columns: Mapping[str, list[Any]] = result.tidy()
-    text = [name for name in HEADINGS if any(value not in (None, "") for value in columns.get(name, []))]
-    tables: dict[str, list[list[str]]] = {}
-    users = _users(result)
-    ends = {"share": SHARE, "users": (0.0, float(users or math.inf))}
-    for place, question in enumerate(columns["question"]):
-        row = {name: columns[name][place] for name in text}
-        own = (units or {}).get(str(question), unit)
-        tables.setdefault(str(question), []).append(_row(row, own == "share", ends.get(own, ANYTHING)))
-    return [
-        {
-            "caption": printable(question) if len(tables) > 1 else "",
-            "header": [HEADINGS[name] for name in text],
-            "rows": rows[:MOST_ROWS],
-            "more": max(0, len(rows) - MOST_ROWS),
-            "text": "",
-        }
-        for question, rows in tables.items()
-    ]
+    users = users_of(result)
+    return [_table(table, users) for table in tables_of(result, unit=unit)]
 
 
-def _row(row: Mapping[str, Any], is_share: bool, possible: tuple[float, float]) -> list[str]:
-    """Return a row as texts: numbers to two digits of their standard error, intervals within the possible."""
-    numbers = dict(row)
-    if isinstance(row.get("low"), (int, float)) and isinstance(row.get("high"), (int, float)):
-        low, high = cut_ends([row["estimate"]], ([row["low"]], [row["high"]]), possible)
-        numbers |= {"low": float(low[0]), "high": float(high[0])}
-    error = numbers.get("standard_error") or numbers.get("predicted_error")
-    return [
-        printable(value) if name == "category" else rounded(value, error, is_share)
-        for name, value in numbers.items()
-    ]
+def _table(table: ResultTable, users: int | None) -> dict[str, Any]:
+    """Return a table as texts: numbers to two digits of their errors, intervals within the possible."""
+    numbers = table.numbers
+    names = [name for name in HEADINGS if any(value is not None for value in numbers.get(name, []))]
+    rows = []
+    for place, answer in enumerate(table.answers):
+        row = {name: numbers[name][place] for name in names}
+        error = row.get("standard_error") or row.get("predicted_error")
+        row |= _cut(row, table.possible(users))
+        texts = {name: rounded(value, error, table.is_share) for name, value in row.items()}
+        margin = margin_text(table.margins[place], table.is_share).removesuffix(" points")
+        rows.append([answer, *_with_margin(texts, margin).values()])
+    headings = HEADINGS | {"margin": f"margin of error{' (points)' * table.is_share}"}
+    header = ["answer", *(headings[name] for name in _with_margin(dict.fromkeys(names, ""), ""))]
+    return _text_table(table.caption, header, rows)
 
 
-def rounded(value: Any, error: Any, is_share: bool) -> str:
-    """Return a number to two significant digits of its standard error, shares in percent.
-
-    Examples
-    --------
-    >>> rounded(0.25123, 0.0123, True), rounded(75.4321, 0.72, False), rounded(1234.5, 160.0, False)
-    ('25.1%', '75.43', '1230')
-    >>> rounded(0.5, None, True), rounded(None, 0.1, False)
-    ('50.0%', '-')
-    """
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        return "-"
-    scale, unit = (100.0, "%") if is_share else (1.0, "")
-    number = scale * value
-    digits = decimals_of(scale * error) if isinstance(error, (int, float)) else None
-    if digits is None:
-        return f"{number:.1f}{unit}" if is_share else f"{number:.6g}"
-    return f"{round(number, digits) + 0.0:.{max(0, digits)}f}{unit}"
+def _with_margin(texts: Mapping[str, str], margin: str) -> dict[str, str]:
+    """Return the cells of a row in their order, with the margin of error behind the estimate."""
+    if "low" not in texts:
+        return dict(texts)
+    return {"estimate": texts["estimate"], "margin": margin} | dict(texts)
 
 
-def _figures(result: Any) -> list[Figure]:
-    figures: list[Figure] = list(result.figures()) if hasattr(result, "figures") else []
-    return figures
+def _cut(row: Mapping[str, Any], possible: tuple[float, float]) -> dict[str, float]:
+    """Return the ends of an interval within what is possible."""
+    if not isinstance(row.get("low"), (int, float)) or not isinstance(row.get("high"), (int, float)):
+        return {}
+    low, high = cut_ends([row["estimate"]], ([row["low"]], [row["high"]]), possible)
+    return {"low": float(low[0]), "high": float(high[0])}
 
 
-def _unit(figures: Sequence[Figure]) -> str:
-    """Return the name that the pictures have for the estimates; empty where they differ."""
-    labels = {panel.y_label for figure in figures for panel in figure.panels}
-    return labels.pop() if len(labels) == 1 else ""
-
-
-def _units(result: Any) -> dict[str, str]:
-    """Return the units of the estimates of each part of a survey, by the names of the parts."""
-    return {part.name: _unit(part.estimate.figures()) for part in getattr(result, "results", ())}
-
-
-def _users(result: Any) -> int | None:
+def users_of(result: Any) -> int | None:
     """Return how many users an estimate rests on; of several tables the most."""
     counts = [getattr(each, "users", None) for each in (result, *getattr(result, "tables", ()))]
     counts += [getattr(getattr(result, "estimate", None), "users", None)]

@@ -234,7 +234,7 @@ def test_the_clearest_questions_are_refused_or_normalized() -> None:
         ({"name": "q", "labels": ["a"]}, "at least two"),
         ({"name": "q", "range": [0, 1], "bins": [0, 0.5]}, "bins"),
         ({"name": "q", "range": [0, 1], "bins": [0, 0.5, 2]}, "not from 0 to 1"),
-        ({"name": "q", "range": [0, 1], "skip": True}, "no category for those who skip"),
+        ({"name": "q", "range": [0, 1], "open_ends": "high"}, "are of bins, and there are none"),
         ({"name": "q", "lables": ["a", "b"]}, "did you mean 'labels'"),
         ({"labels": ["a", "b"]}, "has no name"),
     ]:
