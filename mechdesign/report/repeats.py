@@ -60,7 +60,7 @@ def _people(number: int) -> str:
 
 
 def repeats_in(
-    paths: Sequence[str], asked: Iterable[str], stated: str | None, form: FileForm = PLAIN
+    paths: Sequence[str], answer_columns: Iterable[str], stated: str | None, form: FileForm = PLAIN
 ) -> Repeats | None:
     """Return how often people appear in some files of data; None where each appears once, or none is known.
 
@@ -68,7 +68,7 @@ def repeats_in(
     ----------
     paths : sequence of str
         People's data, whose rows are one data set.
-    asked : iterable of str
+    answer_columns : iterable of str
         The columns of answers, which identify nobody.
     stated : str, optional
         The column that identifies people.
@@ -82,7 +82,7 @@ def repeats_in(
     """
     counts: dict[str, int] = {}
     column, first = stated or "", ""
-    others = set(asked)
+    others = set(answer_columns)
     for path in paths:
         table = open_table(path, MissingRule("category"), form=form)
         table.shows = table.needs_rows = False

@@ -21,7 +21,7 @@ from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.core.tables import Coded
 from mechdesign.data import csv_files
 from mechdesign.data.data_set import open_table
-from mechdesign.data.decimals import Decimals
+from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import RECOGNIZED, FileForm, stated_form
 from mechdesign.data.text_files import file_rows
 
@@ -155,7 +155,7 @@ def test_no_number_is_changed_and_none_is_guessed():
         if sign == ",":
             texts = [text.translate(str.maketrans(",.", ".,")) for text in texts]
         try:
-            read = Decimals("a.csv", "", frozenset()).plain("x", texts)
+            read = DecimalSigns("a.csv", "", frozenset()).plain("x", texts)
         except DataError:
             refused += 1
             continue
