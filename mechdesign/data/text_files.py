@@ -159,6 +159,8 @@ def file_rows(
         from mechdesign.data.workbooks import sheet_rows
 
         return sheet_rows(path, name, form)
+    if form.sheet:
+        raise DataError(name, "has no sheets", "omit --sheet")
     file = TextFile(path, name, form)
     with file.errors(), file.open() as binary:
         stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")

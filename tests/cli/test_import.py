@@ -145,6 +145,7 @@ def test_columns_codes_and_single_answers_are_stated(folder, capsys):
         (["--column", "tools"], "--column: no column 'tools' in d.csv; did you mean 'which_tools'?"),
         (["--person", "mail"], "--person: no column 'mail' in d.csv"),
         (["--dictionary", "d.csv"], "d.csv: is no data dictionary of REDCap"),
+        (["--sheet", "A"], "d.csv: has no sheets; omit --sheet"),
         (["--epsilon", "0"], "--epsilon: with 0 reports contain no information"),
     ):
         assert message in refused(capsys, "d.csv", "-o", "t.toml", *arguments)

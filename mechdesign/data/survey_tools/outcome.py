@@ -75,6 +75,8 @@ def export_of_file(path: str, dictionary: str = "", form: FileForm = PLAIN) -> E
     if dictionary and Path(path).suffix.lower() in statistics_files.SUFFIXES:
         raise ParameterError("--dictionary", "is for exports of REDCap", "omit it")
     if Path(path).suffix.lower() in statistics_files.SUFFIXES:
+        if form.sheet or form.delimiter or form.encoding:
+            raise DataError(path, "has neither sheets nor text", "omit --sheet, --delimiter and --encoding")
         return statistics_files.read_export(path, path)
     rows = _rows(path, form)
     if not rows:
