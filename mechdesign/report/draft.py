@@ -4,10 +4,10 @@ Questions drafted from a file's columns: by their types alone, or with a look at
 
 Read a public codebook: what each question may be answered with, known without a look at anybody's answers.
 
-A codebook is a TOML file with tables ``[[questions]]``, as a survey file has them, or a CSV file. The CSV file
-has a column ``name`` and any of the keys of a question: ``kind``, ``low`` and ``high``, ``bins``, ``spread``,
-``skip``, ``importance``, ``error``, ``labels`` (separated by ``|``), and ``description``, which becomes the text
-of the question. Where it has ``label`` instead, it has a line for each label.
+A codebook is a TOML file with tables ``[[questions]]``, as a survey file has them, or a CSV file. The CSV
+file has a column ``name`` and any of the keys of a question: ``kind``, ``low`` and ``high``, ``bins``,
+``spread``, ``skip``, ``importance``, ``error``, ``labels`` (separated by ``|``), and ``description``, which
+becomes the text of the question. Where it has ``label`` instead, it has a line for each label.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.data.data_set import open_table
-from mechdesign.data.decimals import Decimals
+from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.intake import MISSING_CATEGORY, MissingRule
 from mechdesign.data.outputs import PARQUET
@@ -305,7 +305,7 @@ def _of_table(path: str | os.PathLike[str], form: FileForm) -> list[Entry]:
     rows = file_rows(path, where, replace(form, sheet=""), LARGEST_CODEBOOK)
     header = [name.strip() for name in rows[0]] if rows else []
     stated = "" if form.decimal == RECOGNIZED else form.decimal
-    decimals = Decimals(where, stated, frozenset(), points=True)
+    decimals = DecimalSigns(where, stated, frozenset(), points=True)
     numeric = [place for place, name in enumerate(header) if name in (*NUMBERS, "bins")]
     for row in rows[1:]:
         for place in numeric:
