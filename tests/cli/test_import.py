@@ -294,3 +294,9 @@ def test_a_workbook_of_surveymonkey_with_merged_questions(folder, capsys):
     book.active.merge_cells("N1:Q1")
     book.save("d.xlsx")
     assert imported(capsys, "d.csv")[2] == imported(capsys, "d.xlsx")[2]
+
+
+def test_more_columns_than_an_export_has(folder, capsys):
+    names = ",".join(f"Q{number}" for number in range(10_001))
+    Path("d.csv").write_text(f"Timestamp,{names}\n1/1/2026 10:00:00{',x' * 10_001}\n")
+    assert "d.csv: has 10002 columns; export at most 10000" in refused(capsys, "d.csv", "-o", "t.toml")

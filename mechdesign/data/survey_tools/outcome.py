@@ -31,6 +31,9 @@ from mechdesign.data.text_files import file_rows
 TOOLS = (qualtrics, surveymonkey, limesurvey, redcap, google_forms)
 """The tools whose exports are tables, in the order in which their marks are looked for."""
 
+MOST_COLUMNS = 10_000
+"""Columns of an export; a survey has far fewer questions."""
+
 LEAST_USERS = 1000
 """Respondents for whom a survey is designed at least, unless stated: with fewer, hardly anything is told."""
 
@@ -100,6 +103,8 @@ def _rows(path: str, form: FileForm) -> list[list[str]]:
     """Return the rows of a table that are not blank, each with the cells of the header; refuse others."""
     rows = file_rows(path, path, form)
     width = len(rows[0]) if rows else 0
+    if width > MOST_COLUMNS:
+        raise DataError(path, f"has {width} columns", f"export at most {MOST_COLUMNS}")
     result = []
     for number, row in enumerate(rows, start=1):
         if not any(cell.strip() for cell in row):
@@ -298,6 +303,10 @@ def _drafts(
     dropped: dict[str, list[str]] = {}
     taken: list[str] = []
     done: set[str] = set()
+    groups: dict[str, list[ExportColumn]] = {}
+    for item in export.items:
+        if item.kind == "tick" and not item.dropped:
+            groups.setdefault(item.group, []).append(item)
     for item in export.items:
         is_asked = not choices.columns or item.name in choices.columns or item.group in choices.columns
         if item.dropped or not is_asked:
@@ -305,11 +314,7 @@ def _drafts(
             continue
         if item.kind == "tick" and item.group in done:
             continue
-        members = [
-            other
-            for other in export.items
-            if other.kind == "tick" and other.group == item.group and not other.dropped
-        ]
+        members = groups.get(item.group, []) if item.kind == "tick" else []
         name = unique_name(_question_name(item), taken)
         try:
             if item.kind == "tick":
