@@ -163,6 +163,20 @@ def test_a_shared_device_keeps_nothing_and_asks_the_next_person(device, site, vi
 
 
 @in_browser
+def test_a_shared_page_does_not_show_what_another_page_keeps(device, site, visit):
+    visit("first_shared.html")
+    device.switch_to.new_window("tab")
+    assert opened(device, f"{site.address}/first.html") == "form"
+    make(device)
+    device.close()
+    device.switch_to.window(device.window_handles[0])
+    assert shown(device) == "form"
+    assert text(device, "earlier") == ""
+    assert not [entry for entry in device.get_log("browser") if entry["level"] == "SEVERE"]
+    assert visit("first_shared.html") == "form"
+
+
+@in_browser
 def test_the_next_person_at_a_shared_device_does_not_have_the_link_of_the_one_before(device, site, visit):
     visit("first_shared.html#token=AAA")
     make(device)
