@@ -144,7 +144,7 @@ def blocks_of(mechanism: Mechanism, texts: PageTexts) -> list[Block]:
                 _question(recipe, texts.about, text, entry.name or ""),
                 text.hint,
                 _silence(percent, "nothing_one", texts.words) if len(set(silent)) > 1 else "",
-                _labels(entry, question, text, texts.words),
+                _ticks(recipe, text, places) if text.parts else _labels(entry, question, text, texts.words),
                 bool(getattr(question, "skip", False)),
                 bool(text.parts),
             )
@@ -195,12 +195,17 @@ def _silence(percent: str, key: str, words: Texts) -> str:
     return words.say(f"sent.{key}", percent=words.percent(percent)) if percent else ""
 
 
+def _ticks(recipe: Recipe, text: QuestionText, places: Sequence[int]) -> tuple[str, ...]:
+    """Return what can be ticked: the labels of the question, or else the ends of the names of its parts."""
+    if len(text.labels) == len(places):
+        return text.labels
+    return tuple((recipe.inputs[place].name or "").removeprefix(f"{text.name}: ") for place in places)
+
+
 def _labels(
     entry: Any, question: Question | None, text: QuestionText, words: Texts
 ) -> tuple[str, ...] | None:
     """Return what the answers to a question are called; None for the names that the client has."""
-    if text.parts:
-        return text.labels
     if isinstance(entry, AskedNumber):
         return None
     own = tuple(entry.labels or map(str, range(entry.size)))

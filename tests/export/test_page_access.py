@@ -26,6 +26,7 @@ def page(tmp_path_factory):
     mechanism = staff(folder)
     for language in LANGUAGES:
         write_page(folder, language, mechanism, post="/reports", language=language)
+    write_page(folder, "shared", mechanism, post="/reports", language="en", shared=True)
     with served(folder) as server, chromium() as browser:
 
         def page(language, width=1280, scheme="light"):
@@ -63,7 +64,13 @@ def test_all_states_are_gone_through(page):
 @pytest.mark.skipif(AXE is None, reason=NO_AXE)
 @pytest.mark.parametrize(
     ("language", "width", "scheme"),
-    [("de", 1280, "light"), ("en", 390, "dark"), ("zh", 320, "light"), ("fr", 390, "dark")],
+    [
+        ("de", 1280, "light"),
+        ("en", 390, "dark"),
+        ("zh", 320, "light"),
+        ("fr", 390, "dark"),
+        ("shared", 390, "light"),
+    ],
 )
 def test_axe_core_finds_nothing(page, language, width, scheme):
     browser = page(language, width, scheme)

@@ -8,10 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from mechdesign.data.about import About, QuestionText
 from mechdesign.export import Receiver, export
 from mechdesign.export.clients import ExportSettings, plain_json, sheet
 from mechdesign.export.disclosure import percent_sure
 from mechdesign.export.form import blocks_of, page_texts
+from mechdesign.families.survey import Question, SurveyMechanism
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 from tests.support.pages import (
     at,
@@ -251,3 +253,12 @@ def test_the_scripts_are_small_and_keep_nothing_of_browsers(mechanism):
     assert page_content(text)["blocks"][1]["several"]
     assert 'autocomplete="off"' in text
     assert text.count('autocomplete: "off"') >= 3
+
+
+def test_ticks_without_labels_are_called_by_the_names_of_their_parts():
+    parts = ("tools: mail", "tools: chat")
+    questions = [Question(part, labels=("no", "yes")) for part in parts]
+    about = About(questions=[QuestionText("tools", "Which?", parts=parts)])
+    survey = SurveyMechanism.of(questions, 1.0).with_about(about)
+    (block,) = blocks_of(survey, page_texts(survey, ExportSettings()))
+    assert (block.labels, block.several, block.places) == (("mail", "chat"), True, (0, 1))

@@ -81,8 +81,8 @@ def bins_of(edges: Sequence[float], open_ends: str = "") -> tuple[Bin, ...]:
 def moved_to_ends(column: Any, domain: Domain, open_ends: str) -> Any:
     """Return numbers of which those beyond an open end are at that end.
 
-    Usual codes for missing values, such as 999, stay where they are further from the range than it is wide, or
-    negative where it is not: they are refused as what is outside of it. An age of 77 or 99 is taken for one.
+    Usual codes for missing values, such as 999, stay where they are further from the range than it is wide,
+    or negative where it is not: they are refused as what is outside of it. An age of 77 is taken for one.
 
     Examples
     --------
