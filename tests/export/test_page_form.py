@@ -15,6 +15,7 @@ from mechdesign.export.disclosure import percent_sure
 from mechdesign.export.form import blocks_of, page_texts
 from mechdesign.families.survey import Question, SurveyMechanism
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.clients import CLIENTS
 from tests.support.pages import (
     at,
     choose,
@@ -42,6 +43,7 @@ def visit(tmp_path_factory, mechanism):
     folder = tmp_path_factory.mktemp("form")
     write_page(folder, "de", mechanism, post="/reports")
     write_page(folder, "en", mechanism, post="/reports", language="en")
+    write_page(folder, "ordered", CLIENTS["survey with ordered answers"]())
     with served(folder) as server, chromium() as browser:
 
         def visit(name):
@@ -208,6 +210,30 @@ def test_the_words_are_what_the_report_says(visit, mechanism):
                 )
                 cells += 1
     assert cells > 100
+
+
+@in_browser
+def test_a_pattern_is_said_as_the_set_of_its_answers(visit):
+    """The bits of the sets of an ordered part, read a second time."""
+    browser = visit("ordered")
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    browser.get(browser.current_url)
+    labels = [entry.labels for entry in CLIENTS["survey with ordered answers"]().recipe().inputs]
+    reports = browser.execute_async_script(TRIED, [[labels[0][1], labels[1][0]]] * 200)
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+    (part, _), *_ = CLIENTS["survey with ordered answers"]().recipe().steps["designs"]
+    sizes = set()
+    for report, said, _ in reports:
+        text = part["draw"]["sets"][int(report[2:].split("|")[0])]
+        members = [
+            label
+            for label, bit in zip(labels[0], f"{int(text, 16):08b}"[: len(labels[0])], strict=True)
+            if bit == "1"
+        ]
+        quoted = [f"“{label}”" for label in members]
+        sizes.add(len(members))
+        assert said["values"][0] == (quoted[0] if len(quoted) == 1 else f"the set of {' and '.join(quoted)}")
+    assert sizes == {1, 2}
 
 
 def test_the_probability_of_nothing_is_that_of_the_designs_and_of_draws(mechanism):

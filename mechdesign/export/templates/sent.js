@@ -46,6 +46,11 @@ const REPORTED = {
   bit: (step, report, [place]) => [labelOf(place, Number(report))],
   bits: setOf,
   subset: setOf,
+  patterns(step, report, [place]) {
+    if (step.types !== RECIPE.inputs[place].size) return null;
+    const members = Array.from({ length: step.types }, (_, code) => code).filter((code) => holds(step.sets[Number(report)], code));
+    return [setWords(members, (code) => cellWords(code, [place])[0]) || ofSize(members.length, step.types)];
+  },
   sets(step, report, places) {
     if (step.joined) return null;
     let start = 0;
