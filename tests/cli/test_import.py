@@ -300,3 +300,12 @@ def test_more_columns_than_an_export_has(folder, capsys):
     names = ",".join(f"Q{number}" for number in range(10_001))
     Path("d.csv").write_text(f"Timestamp,{names}\n1/1/2026 10:00:00{',x' * 10_001}\n")
     assert "d.csv: has 10002 columns; export at most 10000" in refused(capsys, "d.csv", "-o", "t.toml")
+
+
+def test_each_column_has_its_decimal_sign(folder, capsys):
+    """REDCap writes typed numbers with the comma of their validation, and calculated ones with a point."""
+    rows = [f'{number},"{number % 40 + 20},5",{number % 30}.25,2' for number in range(60)]
+    Path("d.csv").write_text("\n".join(["record_id,height,bmi,form_complete", *rows]) + "\n")
+    _, _, answers = imported(capsys, "d.csv")
+    assert [row["height"] for row in answers] == [f"{number % 40 + 20}.5" for number in range(60)]
+    assert [row["bmi"] for row in answers] == [f"{number % 30}.25" for number in range(60)]

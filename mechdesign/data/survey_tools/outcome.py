@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -231,10 +231,15 @@ def import_export(
         gone = _reasons(reasons)
         raise DataError(path, f"no row is left ({gone})", "see --partial and --person")
     stated = "" if form.decimal == RECOGNIZED else form.decimal
-    decimals = DecimalSigns(path, stated, frozenset(), points=True)
-    drafts, dropped = _drafts(export, choices, rows, decimals)
+    drafts, dropped = _drafts(
+        export, choices, rows, lambda: DecimalSigns(path, stated, frozenset(), points=True)
+    )
     if not drafts:
-        raise nothing
+        own = {item.name for item in export.items if not item.dropped}
+        reasons_of = [
+            f"{name}: {reason}" for reason, names in dropped.items() for name in names if name in own
+        ]
+        raise nothing.changed(what=f"{nothing.what} ({'; '.join(reasons_of[:3])})")
     name = "" if person is None else person.name
     advice = ""
     if (
@@ -296,9 +301,9 @@ def _person(export: Export, stated: str) -> ExportColumn | None:
 
 
 def _drafts(
-    export: Export, choices: ImportChoices, rows: list[int], decimals: DecimalSigns
+    export: Export, choices: ImportChoices, rows: list[int], new_signs: Callable[[], DecimalSigns]
 ) -> tuple[list[ImportedQuestion], dict[str, list[str]]]:
-    """Return the questions, and the columns that are none by the reason."""
+    """Return the questions, and the columns that are none by the reason; each column has a decimal sign."""
     drafts: list[ImportedQuestion] = []
     dropped: dict[str, list[str]] = {}
     taken: list[str] = []
@@ -321,7 +326,7 @@ def _drafts(
                 done.add(item.group)
                 draft = draft_ticks(members, rows, name, choices.codes)
             else:
-                draft = draft_item(item, rows, name, choices.codes, item.name in choices.single, decimals)
+                draft = draft_item(item, rows, name, choices.codes, item.name in choices.single, new_signs())
         except NotAQuestion as reason:
             names = [other.name for other in members] if item.kind == "tick" else [item.name]
             dropped.setdefault(str(reason), []).extend(names)
