@@ -12,9 +12,11 @@ from mechdesign.core.values import changed
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
 from mechdesign.survey import next_wave, total_of_waves
 from tests.export.test_surveys import displayed, make, opened, rows, shown, text, wait
+from tests.support.axe import REASON as NO_AXE, axe_script, violations
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 from tests.support.clients import CLIENTS
 
+AXE = axe_script()
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 MOOD = KaryResponse.of(2, 4.0, ["no", "yes"])
 
@@ -244,3 +246,12 @@ def test_a_title_and_a_wave_with_any_character_are_shown_as_they_are(device, sit
     assert device.find_element("css selector", "legend").text == title
     assert title[:-1] in text(device, "earlier")
     assert not [entry for entry in device.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+@in_browser
+@pytest.mark.skipif(AXE is None, reason=NO_AXE)
+def test_axe_core_finds_nothing_on_a_shared_page_of_a_wave(device, visit):
+    visit("second_shared.html")
+    assert violations(device, AXE) == []
+    make(device)
+    assert violations(device, AXE) == []
