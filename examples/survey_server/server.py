@@ -2,7 +2,7 @@
 
     umask 077
     python server.py tokens 1000 > tokens.txt
-    python server.py serve survey.json --tokens tokens.txt --key-file key.txt --question "How do you feel?"
+    python server.py serve survey.json --tokens tokens.txt --key-file key.txt
     python server.py reports > reports.jsonl      # then: mechdesign estimate survey.json reports.jsonl
 
 Put it behind a server that speaks HTTPS (nginx, Caddy) and does not log the bodies of requests. Send each
@@ -22,6 +22,7 @@ from store import Store
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import MechDesignError, MissingPackageError, ParameterError, unread
+from mechdesign.export import ExportSettings
 from mechdesign.export.page import TOKEN
 
 MOST_PORT = 65535
@@ -40,6 +41,8 @@ def command_line() -> argparse.ArgumentParser:
     serve.add_argument("--key-file", type=Path, required=True, help="the collector's password, for /counts")
     serve.add_argument("--title", default="")
     serve.add_argument("--question", default="")
+    serve.add_argument("--language", default="", help="of the page; by default the survey's")
+    serve.add_argument("--shared", action="store_true", help="the page is for a device that many people use")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
     return parser
@@ -94,7 +97,10 @@ def serve(options: argparse.Namespace) -> None:
     if len(key) < 16:
         raise ParameterError("--key-file", "fewer than 16 characters can be guessed", "make a longer key")
     store.open(mechanism.survey_digest, tokens_of(options.tokens))
-    served = application(mechanism, store, key, options.title, options.question)
+    settings = ExportSettings(
+        options.title, options.question, "/reports", options.language, shared=options.shared
+    )
+    served = application(mechanism, store, key, settings)
     uvicorn.run(served, host=options.host, port=options.port, access_log=False, log_level="warning")
 
 

@@ -40,13 +40,12 @@ async def body_of(request: Request) -> bytes | Response:
     return body
 
 
-def application(
-    mechanism: Mechanism, store: Store, key: str, title: str = "", question: str = ""
-) -> Starlette:
-    """Return the server: the page, the place for reports, and what came in, for those with the key."""
-    settings = ExportSettings(
-        title or mechanism.about.title, question or mechanism.about.question, "/reports"
-    )
+def application(mechanism: Mechanism, store: Store, key: str, settings: ExportSettings) -> Starlette:
+    """Return the server: the page, the place for reports, and what came in, for those with the key.
+
+    What respondents read stands in the mechanism's file; the settings can replace title, question and
+    language, and make the page one for a device that many people use.
+    """
     page = export(mechanism, "html", settings)
     receiver = Receiver(mechanism)
 

@@ -173,6 +173,10 @@ def tick_names(where: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     labels = entry.get("labels")
     if not isinstance(labels, list) or not labels or not all(isinstance(each, str) for each in labels):
         raise ModelFileError(f"{where}: labels", "are missing or not texts", "list what can be ticked")
+    for label in labels:
+        if not label.strip() or labels.count(label) > 1:
+            what = f"'{label}' appears twice" if label.strip() else "one is empty"
+            raise ModelFileError(f"{where}: labels", what, "list what can be ticked, each once")
     return tuple(f"{entry['name']}: {label}" for label in labels)
 
 

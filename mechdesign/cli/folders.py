@@ -118,13 +118,16 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _require_model(text: str) -> None:
-    """Raise an error of the toolkit where the drafted model would not load."""
+    """Raise an error of the toolkit where the drafted survey would not load."""
+    from pathlib import Path
+
+    from mechdesign.catalog.survey_file import survey_statement
     from mechdesign.core.fields import problem_from
     from mechdesign.families import problem_class
     from mechdesign.work.files import parse_toml
 
-    document = parse_toml(text)
-    problem_from(problem_class(document["model"]["problem"]), document["parameters"])
+    statement = survey_statement(Path("the draft"), parse_toml(text))
+    problem_from(problem_class(statement.problem), statement.parameters)
 
 
 def _named(names: list[str]) -> str:

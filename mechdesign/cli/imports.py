@@ -10,7 +10,7 @@ from mechdesign.cli.parser import FINE, AddCommand, form_of, form_options, numbe
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from mechdesign.data.survey_tools.outcome import Outcome
+    from mechdesign.data.survey_tools.outcome import ImportedSurvey
 
 
 def add_commands(command: AddCommand) -> None:
@@ -73,9 +73,9 @@ def _import(options: argparse.Namespace) -> int:
     from mechdesign.data.outputs import require_output, require_suffix, same_file
     from mechdesign.data.survey_tools.outcome import (
         LEAST_USERS,
-        Choices,
+        ImportChoices,
+        export_of_file,
         import_export,
-        read_export,
         survey_text,
     )
     from mechdesign.data.survey_tools.rows import RowRule
@@ -95,7 +95,7 @@ def _import(options: argparse.Namespace) -> int:
         raise ParameterError("--epsilon", "with 0 reports contain no information", "give a larger one")
     form = form_of(options)
     rules = RowRule(options.partial, options.person or "", options.last)
-    choices = Choices(
+    choices = ImportChoices(
         columns=tuple(options.column or ()),
         left_out=tuple(options.drop or ()),
         codes=tuple(options.missing_code or ()),
@@ -103,7 +103,9 @@ def _import(options: argparse.Namespace) -> int:
         rows=rules,
         dictionary=options.dictionary or "",
     )
-    outcome = import_export(read_export(options.file, choices.dictionary, form), choices, options.file, form)
+    outcome = import_export(
+        export_of_file(options.file, choices.dictionary, form), choices, options.file, form
+    )
     users = max(outcome.people, LEAST_USERS) if options.users is None else user_count(options.users)
     title = options.title or f"Survey of {Path(options.file).stem}"
     text = survey_text(outcome, title, epsilon, users, options.output, answers)
@@ -137,7 +139,7 @@ def _require_survey(path: str, text: str) -> None:
     problem_from(problem_class(statement.problem), statement.parameters)
 
 
-def _write_answers(path: str, outcome: Outcome) -> None:
+def _write_answers(path: str, outcome: ImportedSurvey) -> None:
     """Write the answers; only their owner may read the file."""
     from mechdesign.data.intake import texts
     from mechdesign.data.writing import write_blocks
@@ -146,7 +148,7 @@ def _write_answers(path: str, outcome: Outcome) -> None:
     write_blocks(path, iter([columns]), private=True)
 
 
-def _as_json(survey: str, answers: str, outcome: Outcome) -> dict[str, object]:
+def _as_json(survey: str, answers: str, outcome: ImportedSurvey) -> dict[str, object]:
     return {
         "survey": survey,
         "answers": answers,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.cli.accounts import is_mechanism_file
 from mechdesign.cli.parser import FINE, FigureOutput, print_json
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, counted, printable
-from mechdesign.data.about import About
+from mechdesign.data.about import About, text_line
 
 if TYPE_CHECKING:
     from mechdesign.collect import Mechanism
@@ -47,7 +47,8 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
     The wave before is the file that is named, else the last wave with these questions in the folder of the
     output. A wave that only the model file names is the first one where there is no earlier one.
     """
-    name, output = options.wave or mechanism.about.wave, options.output
+    name = text_line("--wave", options.wave or "") or mechanism.about.wave
+    output = options.output
     if options.wave is not None and not options.wave.strip():
         raise ParameterError("--wave", "is empty", "give the wave a name, such as --wave 2027")
     if options.after is not None and not name:
@@ -70,7 +71,7 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
         fresh = mechanism.with_about(changed(mechanism.about, wave=""))
         result = next_wave(fresh, name, before)
     except ParameterError as error:
-        where = {"wave": f"--wave {name}", "id": "--id"}.get(error.where, error.where)
+        where = {"wave": f"--wave {name:.60}", "id": "--id"}.get(error.where, error.where)
         raise error.changed(where=f"{path}: {where}") from None
     note = _other_questions(mechanism, before, path)
     earlier = f"wave {before.about.wave}" if before.about.wave else before.about.survey
@@ -92,11 +93,11 @@ def _wave_before(mechanism: Mechanism, name: str, options: argparse.Namespace) -
     if len(ends) > 1 and (options.wave or name not in names):
         listed = ", ".join(ends[:MOST_NAMED])
         what = f"{listed} have these questions, and are not waves of each other"
-        raise ParameterError(f"--wave {name}", what, "name the wave before: --after FILE")
+        raise ParameterError(f"--wave {name:.60}", what, "name the wave before: --after FILE")
     if options.wave:
         what = f"{folder} has no file of an earlier wave with these questions"
         remedy = f'name it with --after FILE; the first wave is named in the model file, wave = "{name}"'
-        raise ParameterError(f"--wave {name}", what, remedy)
+        raise ParameterError(f"--wave {name:.60}", what, remedy)
     return None
 
 

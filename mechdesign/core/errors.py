@@ -365,6 +365,10 @@ def unread(error: OSError) -> str:
     return "file not found" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
 
 
+MOST_LISTED = 16
+"""Known names that a hint lists."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the closest known names, or all of them when there are few.
 
@@ -386,11 +390,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     if (alike := _alike(name, names)) is not None:
         return alike
-    text = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])
+    text = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:MOST_LISTED])
     close = _close(name, names)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"known: {text}{', ...' if len(names) > 12 else ''}"
+    return f"known: {text}{', ...' if len(names) > MOST_LISTED else ''}"
 
 
 def _alike(name: str, names: list[str]) -> str | None:

@@ -94,10 +94,16 @@ def paragraphs(name: str, text: object) -> str:
 
 
 def _name(name: str, text: object) -> str:
-    line = text_line(name, text)
-    if not line:
-        raise ParameterError(name, "is empty", 'name the question, as in name = "age"')
-    return line
+    """Return the name of a question as it is: it is also the name of a column."""
+    exact = _text(name, text, LONGEST)
+    if not exact.strip() or not exact.isprintable():
+        what = "is empty" if not exact.strip() else f"{exact!r:.120} cannot be printed"
+        raise ParameterError(name, what, 'name the question, as in name = "age"')
+    return exact
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    return tuple(_name(name, item) for item in _list(name, value))
 
 
 def _language(name: str, text: object) -> str:
@@ -196,7 +202,7 @@ class QuestionText:
     hint: str = value_field(text_line, default="")
     ends: tuple[str, ...] = value_field(_ends, default=())
     labels: tuple[str, ...] = value_field(_lines, default=())
-    parts: tuple[str, ...] = value_field(_lines, default=())
+    parts: tuple[str, ...] = value_field(_names, default=())
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, counted
 from mechdesign.data.arrow import numbers_of
-from mechdesign.data.decimals import QUOTED_COMMA, Decimals
+from mechdesign.data.decimals import QUOTED_COMMA, DecimalSigns
 from mechdesign.data.forms import RECOGNIZED, head_rows
 from mechdesign.data.intake import Coded, Mask, Values, texts
 from mechdesign.data.outputs import require_one_header
@@ -189,10 +189,10 @@ class CsvTable(FileTable):
         if not header:
             raise DataError(self.name, "is empty", "give a header line and one line per user")
         require_one_header(self.name, first)
-        self._decimals: Decimals | None = None
+        self._decimals: DecimalSigns | None = None
         stated = "" if self.form.decimal == RECOGNIZED else self.form.decimal
         if stated or (self.form.decimal and (self.delimiter != "," or QUOTED_COMMA.search(start))):
-            self._decimals = Decimals(self.name, stated, self.form.texts, points=self.delimiter == ",")
+            self._decimals = DecimalSigns(self.name, stated, self.form.texts, points=self.delimiter == ",")
             self._head = head_rows(start, self.delimiter, HEAD_ROWS)[1:]
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 

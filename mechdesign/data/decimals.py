@@ -33,7 +33,7 @@ QUOTED_COMMA = re.compile(r'"[+-]?[0-9.]*,[0-9]')
 """How a number with a comma looks in a file whose columns are separated by commas."""
 
 
-class Decimals:
+class DecimalSigns:
     """Rewrites the numbers of a table with decimal points, once it is known which sign they have.
 
     Parameters
@@ -49,12 +49,12 @@ class Decimals:
 
     Examples
     --------
-    >>> numbers = Decimals("a.csv", "", frozenset(["1,0"]))
+    >>> numbers = DecimalSigns("a.csv", "", frozenset(["1,0"]))
     >>> numbers.plain("x", ["12,5", "-0,25", "1.234,5", "7", "no", "1,0"])
     ['12.5', '-0.25', '1234.5', '7', 'no', '1,0']
-    >>> Decimals("a.csv", ",", frozenset()).plain("x", ["1.234", "1,234"])
+    >>> DecimalSigns("a.csv", ",", frozenset()).plain("x", ["1.234", "1,234"])
     ['1234', '1.234']
-    >>> Decimals("a.csv", "", frozenset()).plain("x", ["1,234"])
+    >>> DecimalSigns("a.csv", "", frozenset()).plain("x", ["1,234"])
     Traceback (most recent call last):
         ...
     mechdesign.core.errors.DataError: a.csv: column 'x': '1,234' may be 1.234 or 1234; add --decimal comma ...

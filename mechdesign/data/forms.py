@@ -6,12 +6,10 @@ semicolons both separate the same number of cells in every line, the file is ref
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import csv
-import gzip
+import importlib
 import io
-import lzma
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -109,6 +107,9 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Endings that compressed files have behind their own."""
 
+MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
+"""The modules that decompress, imported for such files alone."""
+
 PIECE = 1 << 18
 
 
@@ -134,8 +135,8 @@ def opened_binary(path: Path, name: str, compression: str) -> IO[bytes]:
     """Return the bytes of a file, decompressed while they are read."""
     if compression == "zstd":
         return _opened_zstd(path, name)
-    openers: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-    stream: IO[bytes] = openers.get(compression, open)(path, "rb")
+    module = MODULES.get(compression)
+    stream: IO[bytes] = importlib.import_module(module).open(path, "rb") if module else path.open("rb")
     return stream
 
 
@@ -150,8 +151,8 @@ def _opened_zstd(path: Path, name: str) -> IO[bytes]:
     return stream
 
 
-DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, OSError)
-"""What decompression raises for a damaged file; those of pyarrow are an OSError."""
+OF_DECOMPRESSION = ("zlib", "_lzma")
+"""The modules of the errors that decompression raises besides OSError and EOFError."""
 
 
 class Utf8Stream(io.RawIOBase):

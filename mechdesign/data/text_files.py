@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 
 from mechdesign.core.errors import DataError, unread
 from mechdesign.data.forms import (
-    DAMAGED,
+    OF_DECOMPRESSION,
     PIECE,
     PLAIN,
     UTF_16,
@@ -115,13 +115,15 @@ class TextFile:
             yield
         except UnicodeDecodeError as error:
             raise DataError(self.name, *self._undecoded(error)) from None
-        except DAMAGED as error:
-            if self.compression:
-                raise DataError(self.name, f"is damaged ({self.compression})", "copy it again") from None
-            what = unread(error) if isinstance(error, OSError) else "is damaged"
-            raise DataError(self.name, what, "check the path") from None
         except csv.Error as error:
             raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
+        except Exception as error:
+            is_damage = isinstance(error, (EOFError, OSError)) or type(error).__module__ in OF_DECOMPRESSION
+            if self.compression and is_damage:
+                raise DataError(self.name, f"is damaged ({self.compression})", "copy it again") from None
+            if isinstance(error, OSError):
+                raise DataError(self.name, unread(error), "check the path") from None
+            raise
 
     def _undecoded(self, error: UnicodeDecodeError) -> tuple[str, str]:
         """Return what is wrong with the bytes of a text, and what to do."""
@@ -159,6 +161,8 @@ def file_rows(
         from mechdesign.data.workbooks import sheet_rows
 
         return sheet_rows(path, name, form)
+    if form.sheet:
+        raise DataError(name, "has no sheets", "omit --sheet")
     file = TextFile(path, name, form)
     with file.errors(), file.open() as binary:
         stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")

@@ -161,7 +161,7 @@ class WorkbookTable(FileTable):
                 book.close()
 
 
-class Sheet(WorkbookTable):
+class RawSheet(WorkbookTable):
     """A sheet whose first rows are of any kind: merged cells and cells without a name are no errors."""
 
     def _columns(self) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ class Sheet(WorkbookTable):
 
 def sheet_rows(path: str | os.PathLike[str], name: str, form: FileForm) -> list[list[str]]:
     """Return all rows of a sheet as texts, its first row among them."""
-    return Sheet(path, MissingRule("category"), name, form).rows()
+    return RawSheet(path, MissingRule("category"), name, form).rows()
 
 
 ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#SPILL!", "#CALC!")

@@ -4,10 +4,10 @@ Questions drafted from a file's columns: by their types alone, or with a look at
 
 Read a public codebook: what each question may be answered with, known without a look at anybody's answers.
 
-A codebook is a TOML file with tables ``[[questions]]``, as a model has them under ``[parameters]``, or a CSV
-file. The CSV file has a column ``name`` and any of the keys of a question: ``kind``, ``low`` and ``high``,
-``bins``, ``spread``, ``skip``, ``importance``, ``error``, ``labels`` (separated by ``|``), and
-``description``, which becomes a comment. Where it has ``label`` instead, it has a line for each label.
+A codebook is a TOML file with tables ``[[questions]]``, as a survey file has them, or a CSV file. The CSV
+file has a column ``name`` and any of the keys of a question: ``kind``, ``low`` and ``high``, ``bins``,
+``spread``, ``skip``, ``importance``, ``error``, ``labels`` (separated by ``|``), and ``description``, which
+becomes the text of the question. Where it has ``label`` instead, it has a line for each label.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.data.data_set import open_table
-from mechdesign.data.decimals import Decimals
+from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.intake import MISSING_CATEGORY, Coded, MissingRule, Values
 from mechdesign.data.outputs import PARQUET
@@ -303,7 +303,7 @@ def _of_table(path: str | os.PathLike[str], form: FileForm) -> list[Entry]:
     rows = file_rows(path, where, replace(form, sheet=""), LARGEST_CODEBOOK)
     header = [name.strip() for name in rows[0]] if rows else []
     stated = "" if form.decimal == RECOGNIZED else form.decimal
-    decimals = Decimals(where, stated, frozenset(), points=True)
+    decimals = DecimalSigns(where, stated, frozenset(), points=True)
     numeric = [place for place, name in enumerate(header) if name in (*NUMBERS, "bins")]
     for row in rows[1:]:
         for place in numeric:
@@ -424,9 +424,8 @@ class Draft:
             lines += ["#", *(f"# {line}" for line in LOOKING)]
             lines = [line.format(_listed(self.looked_at)) for line in lines]
         lines += [
-            *("", "[model]"),
+            *("", "[survey]"),
             f"title = {_toml(title)}",
-            *('problem = "survey-design"', "", "[parameters]"),
             f"epsilon = {_toml(epsilon)}  # limits what each user reveals, over all questions together",
             f"users = {users}  # how many you expect to report; errors are forecast for them",
             *self._examples(),
@@ -454,10 +453,9 @@ def _question_lines(item: DraftQuestion) -> list[str]:
     if item.table is None:
         return [f"# {_toml(item.name)} is omitted", *remarks]
     table: Mapping[str, Any] = item.table
-    if DESCRIPTION in table:
-        remarks.insert(0, f"# {printable(table[DESCRIPTION])}")
-    keys = [key for key in ORDER if key in table]
-    return ["[[parameters.questions]]", *remarks, *(f"{key} = {_toml(table[key])}" for key in keys)]
+    words = [f"text = {_toml(printable(table[DESCRIPTION]))}"] if DESCRIPTION in table else []
+    entries = [f"{key} = {_toml(table[key])}" for key in ORDER if key in table]
+    return ["[[questions]]", *remarks, entries[0], *words, *entries[1:]]
 
 
 def _toml(value: Any) -> str:

@@ -6,6 +6,7 @@ answers. Of one that is only recognized by its name, the first rows are looked a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ from mechdesign.data.survey_tools.identifying import is_person_column
 
 MOST_ROWS = 1 << 15
 """Rows of a recognized column that are looked at; of a stated one all are."""
+FEWER_ROWS = 1 << 13
+"""The same in a large file, which is to be read as fast as without a look."""
+LARGE = 1 << 22
+"""Bytes of a large file."""
 
 
 class Repeats(NamedTuple):
@@ -53,7 +58,7 @@ def _people(number: int) -> str:
 
 
 def repeats_in(
-    paths: Sequence[str], asked: Iterable[str], stated: str | None, form: FileForm = PLAIN
+    paths: Sequence[str], answer_columns: Iterable[str], stated: str | None, form: FileForm = PLAIN
 ) -> Repeats | None:
     """Return how often people appear in some files of data; None where each appears once, or none is known.
 
@@ -61,7 +66,7 @@ def repeats_in(
     ----------
     paths : sequence of str
         People's data, whose rows are one data set.
-    asked : iterable of str
+    answer_columns : iterable of str
         The columns of answers, which identify nobody.
     stated : str, optional
         The column that identifies people.
@@ -75,7 +80,7 @@ def repeats_in(
     """
     counts: dict[str, int] = {}
     column, first = stated or "", ""
-    others = set(asked)
+    others = set(answer_columns)
     for path in paths:
         table = open_table(path, MissingRule("category"), form=form)
         table.shows = table.needs_rows = False
@@ -87,7 +92,7 @@ def repeats_in(
         if not column or table.columns.count(column) != 1:
             continue
         first = first or path
-        limit = None if stated else MOST_ROWS
+        limit = None if stated else FEWER_ROWS if os.path.getsize(path) > LARGE else MOST_ROWS
         for name, count in _counts(table.first_values(column, limit)):
             counts[name] = counts.get(name, 0) + count
     if not counts or max(counts.values()) == 1:

@@ -64,14 +64,14 @@ def _package(path: str | os.PathLike[str]) -> Any:
     return xlsxwriter
 
 
-class Book:
+class ResultBook:
     """A workbook while it is written, with its formats."""
 
     def __init__(self, book: Any) -> None:
         self._book, self._taken = book, set[str]()
         self._formats: dict[tuple[tuple[str, Any], ...], Any] = {}
 
-    def sheet(self, title: str, landscape: bool = False) -> Sheet:
+    def sheet(self, title: str, landscape: bool = False) -> ResultSheet:
         """Return a new sheet, with a name that is possible and not yet taken."""
         name = _sheet_name(title, self._taken)
         worksheet = self._book.add_worksheet(name)
@@ -79,7 +79,7 @@ class Book:
         worksheet.fit_to_pages(1, 0)
         if landscape:
             worksheet.set_landscape()
-        return Sheet(self, worksheet, name)
+        return ResultSheet(self, worksheet, name)
 
     def style(self, **properties: Any) -> Any:
         """Return a format with these properties."""
@@ -94,10 +94,10 @@ class Book:
 
 
 @dataclass
-class Sheet:
+class ResultSheet:
     """A sheet while it is written: the widths of its columns grow with what they hold."""
 
-    book: Book
+    book: ResultBook
     worksheet: Any
     name: str
 
@@ -125,14 +125,14 @@ class Sheet:
 
 
 @contextmanager
-def written_book(path: str) -> Iterator[Book]:
+def written_book(path: str) -> Iterator[ResultBook]:
     """Give a workbook that is written when all of it was made; the file appears whole or not at all."""
     package = _package(path)
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with whole_file(path, DataError) as temporary:
         stream = io.BytesIO()  # a full disk would break the archive where nothing can be caught
         book = package.Workbook(stream, {**plain, "in_memory": True})
-        yield Book(book)
+        yield ResultBook(book)
         book.close()
         temporary.write_bytes(stream.getvalue())
 
@@ -198,7 +198,7 @@ def _units(result: Any) -> dict[str, str]:
 # All estimates
 
 
-def _write_estimates(sheet: Sheet, columns: Columns, units: Mapping[str, str]) -> None:
+def _write_estimates(sheet: ResultSheet, columns: Columns, units: Mapping[str, str]) -> None:
     """Write the tidy table, with percentages where its rows are shares, and a column of margins of error."""
     names = list(columns)
     if any(value is not None for value in columns.get("low", ())):
@@ -243,7 +243,7 @@ def _number_format(name: str, values: Mapping[str, Any], is_share: bool) -> dict
 # About
 
 
-def _write_about(sheet: Sheet, result: Any, mechanism: Mechanism, sections: Sequence[Section]) -> None:
+def _write_about(sheet: ResultSheet, result: Any, mechanism: Mechanism, sections: Sequence[Section]) -> None:
     about = mechanism.about
     title = about.title or about.question or "Results"
     sheet.write(0, 0, printable(title), fits=False, bold=True, font_size=16)
@@ -301,7 +301,7 @@ def _all_notes(result: Any, sections: Sequence[Section]) -> list[str]:
 # One question, or a cross table
 
 
-def _write_section(sheet: Sheet, section: Section) -> None:
+def _write_section(sheet: ResultSheet, section: Section) -> None:
     sheet.write(0, 0, printable(section.heading), fits=False, bold=True, font_size=14)
     sheet.write(1, 0, printable(section.sentence), fits=False)
     if section.reports is not None:
@@ -322,7 +322,7 @@ def _write_section(sheet: Sheet, section: Section) -> None:
     _insert_charts(sheet, section, charts, columns)
 
 
-def _write_table(sheet: Sheet, row: int, table: ResultTable) -> int:
+def _write_table(sheet: ResultSheet, row: int, table: ResultTable) -> int:
     """Write a table with its caption at a row, and return the row after it."""
     if table.caption:
         sheet.write(row, 0, printable(table.caption), fits=False, italic=True)
@@ -348,7 +348,7 @@ def _write_table(sheet: Sheet, row: int, table: ResultTable) -> int:
     return row + 2 + len(table.answers)
 
 
-def _write_grid(sheet: Sheet, row: int, grid: Grid) -> int:
+def _write_grid(sheet: ResultSheet, row: int, grid: Grid) -> int:
     """Write percentages of rows, then their margins of error, and return the row after them."""
     for caption, values, style in (
         (grid.caption, grid.values, "0%"),
@@ -371,7 +371,7 @@ def _write_grid(sheet: Sheet, row: int, grid: Grid) -> int:
     return row
 
 
-def _write_quantiles(sheet: Sheet, row: int, quantiles: Quantiles) -> int:
+def _write_quantiles(sheet: ResultSheet, row: int, quantiles: Quantiles) -> int:
     of = f", {OF_ANSWERED}" if quantiles.answered else ""
     sheet.write(row, 0, f"quantiles{of}", fits=False, italic=True)
     sheet.head(row + 1, ["quantile", "answer", "95% low", "95% high"])
@@ -387,7 +387,7 @@ def _write_quantiles(sheet: Sheet, row: int, quantiles: Quantiles) -> int:
 # Charts
 
 
-def _insert_charts(sheet: Sheet, section: Section, row: int, column: int) -> None:
+def _insert_charts(sheet: ResultSheet, section: Section, row: int, column: int) -> None:
     """Insert a chart next to the first table of shares; of a cross table next to its percentages."""
     if section.grids:
         chart = _grid_chart(sheet, section.grids[0], 5)
@@ -405,7 +405,7 @@ def _insert_charts(sheet: Sheet, section: Section, row: int, column: int) -> Non
         sheet.worksheet.insert_chart(row, column, chart)
 
 
-def _bar_chart(sheet: Sheet, table: ResultTable, head: int, section: Section) -> Any:
+def _bar_chart(sheet: ResultSheet, table: ResultTable, head: int, section: Section) -> Any:
     """Return a chart of the shares with their intervals, from the table whose head is in a row."""
     last = head + len(table.answers)
     chart = sheet.book.chart(type="bar")
@@ -440,7 +440,7 @@ def _error_bars(table: ResultTable) -> dict[str, Any]:
     return {"y_error_bars": bars}
 
 
-def _grid_chart(sheet: Sheet, grid: Grid, head: int) -> Any:
+def _grid_chart(sheet: ResultSheet, grid: Grid, head: int) -> Any:
     """Return a chart of the percentages of each row, from the grid whose head is in a row."""
     chart = sheet.book.chart(type="bar", subtype="percent_stacked")
     last = head + len(grid.rows)

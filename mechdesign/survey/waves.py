@@ -256,10 +256,11 @@ class WaveEstimates(Tidy):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the intervals of changes assume."""
-        if self.population:
-            return (f"the intervals of changes are for {INDEPENDENT}",)
         text = "changes are of those who took part; the noise of two waves is independent, whoever took part"
-        return (text,)
+        if self.population:
+            text = f"the intervals of changes are for {INDEPENDENT}"
+        by_chance = "of estimates that did not change, about 1 in 20 has an interval without 0, by chance"
+        return text, by_chance
 
     def tidy(self, level: float = 0.95) -> Columns:
         """Return all estimates and changes as columns, with the wave of each."""

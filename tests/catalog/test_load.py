@@ -157,7 +157,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ModelFileError, match="cannot be read"):
         load_model(tmp_path / "folder.toml")
     (tmp_path / "latin.toml").write_bytes(b"[model]\ntitle = '\xe9'\n")
-    with pytest.raises(ModelFileError, match="not valid TOML"):
+    with pytest.raises(ModelFileError, match="not text in UTF-8"):
         load_model(tmp_path / "latin.toml")
 
 

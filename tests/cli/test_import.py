@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.data.survey_tools.export import Item
+from mechdesign.data.survey_tools.export import ExportColumn
 from mechdesign.data.survey_tools.identifying import identifying_reason
 from mechdesign.data.survey_tools.questions import joined_by
 from tests.support import exports
@@ -145,6 +145,7 @@ def test_columns_codes_and_single_answers_are_stated(folder, capsys):
         (["--column", "tools"], "--column: no column 'tools' in d.csv; did you mean 'which_tools'?"),
         (["--person", "mail"], "--person: no column 'mail' in d.csv"),
         (["--dictionary", "d.csv"], "d.csv: is no data dictionary of REDCap"),
+        (["--sheet", "A"], "d.csv: has no sheets; omit --sheet"),
         (["--epsilon", "0"], "--epsilon: with 0 reports contain no information"),
     ):
         assert message in refused(capsys, "d.csv", "-o", "t.toml", *arguments)
@@ -254,8 +255,8 @@ def test_what_identifies_people():
         ("q", ["+41 44 123 45 67", "(415) 555-1212"]),
         ("q", ["https://a.b/c"]),
     ):
-        assert identifying_reason(Item(name, cells)) == "identifies people", (name, cells)
-    assert identifying_reason(Item("q", ["2026-01-02", "2026-01-03T10:00:00Z"])) == "dates and times"
+        assert identifying_reason(ExportColumn(name, cells)) == "identifies people", (name, cells)
+    assert identifying_reason(ExportColumn("q", ["2026-01-02", "2026-01-03T10:00:00Z"])) == "dates and times"
     for name, cells in (
         ("Which do you use? - Voicemail", ["yes"]),
         ("How often do you answer the phone", ["daily"]),
@@ -264,7 +265,7 @@ def test_what_identifies_people():
         ("brand name", ["x"]),
         ("How satisfied are you with your phone?", ["x"]),
     ):
-        assert identifying_reason(Item(name, cells)) == "", (name, cells)
+        assert identifying_reason(ExportColumn(name, cells)) == "", (name, cells)
 
 
 @pytest.mark.parametrize(
@@ -293,3 +294,18 @@ def test_a_workbook_of_surveymonkey_with_merged_questions(folder, capsys):
     book.active.merge_cells("N1:Q1")
     book.save("d.xlsx")
     assert imported(capsys, "d.csv")[2] == imported(capsys, "d.xlsx")[2]
+
+
+def test_more_columns_than_an_export_has(folder, capsys):
+    names = ",".join(f"Q{number}" for number in range(10_001))
+    Path("d.csv").write_text(f"Timestamp,{names}\n1/1/2026 10:00:00{',x' * 10_001}\n")
+    assert "d.csv: has 10002 columns; export at most 10000" in refused(capsys, "d.csv", "-o", "t.toml")
+
+
+def test_each_column_has_its_decimal_sign(folder, capsys):
+    """REDCap writes typed numbers with the comma of their validation, and calculated ones with a point."""
+    rows = [f'{number},"{number % 40 + 20},5",{number % 30}.25,2' for number in range(60)]
+    Path("d.csv").write_text("\n".join(["record_id,height,bmi,form_complete", *rows]) + "\n")
+    _, _, answers = imported(capsys, "d.csv")
+    assert [row["height"] for row in answers] == [f"{number % 40 + 20}.5" for number in range(60)]
+    assert [row["bmi"] for row in answers] == [f"{number % 30}.25" for number in range(60)]

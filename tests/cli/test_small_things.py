@@ -111,7 +111,7 @@ QUESTION = (
         (
             '{ name = "c", questoin = "?" }',
             "question 'c': no key 'questoin'; known: bins, cumulative, error, frequencies, importance, kind, "
-            "labels, name, range, skip, spread",
+            "labels, name, open_ends, range, scores, skip, spread",
         ),
         ('{ name = "c", importence = 2 }', "question 'c': no key 'importence'; did you mean 'importance'?"),
         ('{ name = "c", errors = 0.1 }', "question 'c': no key 'errors'; did you mean 'error'?"),

@@ -12,9 +12,11 @@ from mechdesign.core.values import changed
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
 from mechdesign.survey import next_wave, total_of_waves
 from tests.export.test_surveys import displayed, make, opened, rows, shown, text, wait
+from tests.support.axe import REASON as NO_AXE, axe_script, violations
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 from tests.support.clients import CLIENTS
 
+AXE = axe_script()
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 MOOD = KaryResponse.of(2, 4.0, ["no", "yes"])
 
@@ -163,6 +165,20 @@ def test_a_shared_device_keeps_nothing_and_asks_the_next_person(device, site, vi
 
 
 @in_browser
+def test_a_shared_page_does_not_show_what_another_page_keeps(device, site, visit):
+    visit("first_shared.html")
+    device.switch_to.new_window("tab")
+    assert opened(device, f"{site.address}/first.html") == "form"
+    make(device)
+    device.close()
+    device.switch_to.window(device.window_handles[0])
+    assert shown(device) == "form"
+    assert text(device, "earlier") == ""
+    assert not [entry for entry in device.get_log("browser") if entry["level"] == "SEVERE"]
+    assert visit("first_shared.html") == "form"
+
+
+@in_browser
 def test_the_next_person_at_a_shared_device_does_not_have_the_link_of_the_one_before(device, site, visit):
     visit("first_shared.html#token=AAA")
     make(device)
@@ -230,3 +246,12 @@ def test_a_title_and_a_wave_with_any_character_are_shown_as_they_are(device, sit
     assert device.find_element("css selector", "legend").text == title
     assert title[:-1] in text(device, "earlier")
     assert not [entry for entry in device.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+@in_browser
+@pytest.mark.skipif(AXE is None, reason=NO_AXE)
+def test_axe_core_finds_nothing_on_a_shared_page_of_a_wave(device, visit):
+    visit("second_shared.html")
+    assert violations(device, AXE) == []
+    make(device)
+    assert violations(device, AXE) == []

@@ -17,6 +17,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MethodError
 from mechdesign.export import Receiver, export
+from mechdesign.survey import next_wave
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
 from tests.support.clients import CLIENTS, NAMES
 
@@ -222,3 +223,34 @@ def test_an_event_report_that_names_a_slot_twice_is_refused():
                 receiver.rows(said)
     with pytest.raises(DataError, match="is not a report of this mechanism"):
         receiver.rows(message(mechanism, [{column: mechanism.weights.reports}], "t"))
+
+
+def wave_of_survey(before, identity):
+    mechanism = CLIENTS["kary-response"]().described("Mood", "How often?", id=identity)
+    return mechanism if before is None else next_wave(mechanism, "2027", before)
+
+
+def test_two_waves_on_one_host_have_tokens_and_reports_of_their_own(tmp_path):
+    pytest.importorskip("starlette", reason="no starlette here: pip install mechdesign[server]")
+    pytest.importorskip("uvicorn", reason="no uvicorn here: pip install mechdesign[server]")
+    first = wave_of_survey(None, "mood-2026")
+    waves, servers = (first, wave_of_survey(first, "mood-2027")), []
+    try:
+        for number, wave in enumerate(waves):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            servers.append(Running(folder, wave, [f"of-{number}"]))
+        bodies = []
+        for wave, server in zip(waves, servers, strict=True):
+            assert wave.about.id in server.get("/")[1]
+            rows = [{wave.recipe().columns[0]: NAMES[0]}]
+            bodies.append({**message(wave, rows, ""), "survey": wave.about.id})
+        assert "answering again doubles what you reveal" in servers[1].get("/")[1]
+        assert servers[0].post({**bodies[1], "token": "of-0"}) == 400
+        assert servers[1].post({**bodies[0], "token": "of-1"}) == 400
+        assert servers[0].post({**bodies[0], "token": "of-1"}) == 403
+        for number in range(2):
+            assert servers[number].post({**bodies[number], "token": f"of-{number}"}) == 204
+    finally:
+        for server in servers:
+            server.kill()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import gzip
 import io
@@ -20,7 +21,7 @@ from mechdesign.catalog.shipped import read_toml, toml_problem
 from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.data import csv_files
 from mechdesign.data.data_set import open_table
-from mechdesign.data.decimals import Decimals
+from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import RECOGNIZED, FileForm, stated_form
 from mechdesign.data.intake import Coded
 from mechdesign.data.text_files import file_rows
@@ -56,6 +57,10 @@ def cells(path, *columns, form=RECOGNIZING):
             plain = values.values[values.codes] if isinstance(values, Coded) else np.asarray(values)
             result[name] += plain.tolist()
     return [result[name] for name in columns]
+
+
+def zstd(data):
+    return pyarrow.compress(data, "zstd", asbytes=True)
 
 
 FORMS = {
@@ -155,7 +160,7 @@ def test_no_number_is_changed_and_none_is_guessed():
         if sign == ",":
             texts = [text.translate(str.maketrans(",.", ".,")) for text in texts]
         try:
-            read = Decimals("a.csv", "", frozenset()).plain("x", texts)
+            read = DecimalSigns("a.csv", "", frozenset()).plain("x", texts)
         except DataError:
             refused += 1
             continue
@@ -188,6 +193,23 @@ def test_damaged_and_wrong_files(tmp_path):
         with pytest.raises(DataError, match=message):
             cells(tmp_path / name, "age")
     assert cells(tmp_path / "nul.csv", "b", form=stated_form(encoding="utf-16-le")) == [["2"]]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd])
+def test_a_flipped_byte_of_a_compressed_file_is_damage_or_changes_nothing(tmp_path, reader, compress):
+    text = written(ROWS * 300).encode()
+    packed, path = compress(text), tmp_path / "a.csv.gz"
+    path.write_bytes(packed)
+    right = cells(path, "age")
+    places = range(5, len(packed), max(1, len(packed) // 40))
+    for place in places if compress is not zstd else ():  # which has no checksum unless it is asked for
+        path.write_bytes(packed[:place] + bytes([packed[place] ^ 0x55]) + packed[place + 1 :])
+        with contextlib.suppress(DataError):
+            assert cells(path, "age") == right
+    for size in range(7, len(packed), max(1, len(packed) // 20)):
+        path.write_bytes(packed[:size])
+        with pytest.raises(DataError):
+            cells(path, "age")
 
 
 def book(path, rows, title="Data", merge="", other=None):

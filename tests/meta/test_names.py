@@ -28,6 +28,8 @@ ONE_CONTRACT = {
     "add_commands": "adds the commands of a file to the parser",
     "add_options": "adds the options of a file to a command",
     "audited": "runs the command ``audit`` on what a file is about",
+    "is_export": "whether a table is an export of a survey tool",
+    "read_export": "the columns and rows of an export of a survey tool",
     "uniform": "a named way to give a parameter",
     "dirichlet": "a named way to give a parameter",
     "counts": "a named way to give a parameter",

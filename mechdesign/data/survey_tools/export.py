@@ -14,12 +14,12 @@ EMPTY = "no answer in any row"
 
 
 @dataclass
-class Missing:
+class NoAnswerCodes:
     """Codes for no answer: texts, and ranges of numbers.
 
     Examples
     --------
-    >>> codes = Missing({"-99"}, [(7.0, 9.0)])
+    >>> codes = NoAnswerCodes({"-99"}, [(7.0, 9.0)])
     >>> [codes.has(text) for text in ("-99", "8", "8.0", "10", "no")]
     [True, True, True, False, False]
     """
@@ -41,7 +41,7 @@ class Missing:
 
 
 @dataclass
-class Item:
+class ExportColumn:
     """A column of an export.
 
     Attributes
@@ -60,7 +60,7 @@ class Item:
         Of a tick: the name of its question, and what is ticked.
     group_text : str
         Of a tick: the question.
-    missing : Missing
+    missing : NoAnswerCodes
     low, high : float, optional
         The range of a number, where the tool says so.
     dropped : str
@@ -75,7 +75,7 @@ class Item:
     group: str = ""
     option: str = ""
     group_text: str = ""
-    missing: Missing = field(default_factory=Missing)
+    missing: NoAnswerCodes = field(default_factory=NoAnswerCodes)
     low: float | None = None
     high: float | None = None
     dropped: str = ""
@@ -93,24 +93,24 @@ class Export:
     Attributes
     ----------
     tool : str
-    items : list of Item
+    items : list of ExportColumn
     rows : int
     left_out : dict
         Numbers of rows that are no answers of a person to the survey, by the reason.
-    person : Item or None
+    person : ExportColumn or None
         The column that identifies people.
     joins : bool
         Whether the rows of one person are parts of one answer, each with other columns.
     """
 
     tool: str
-    items: list[Item]
+    items: list[ExportColumn]
     rows: int
     left_out: dict[str, list[int]] = field(default_factory=dict)
-    person: Item | None = None
+    person: ExportColumn | None = None
     joins: bool = False
 
-    def leave_out(self, reason: str, item: Item | None, is_wrong: Callable[[str], bool]) -> None:
+    def leave_out(self, reason: str, item: ExportColumn | None, is_wrong: Callable[[str], bool]) -> None:
         """Note the rows in which a column has a wrong cell; a row has the first reason that is found."""
         if item is None:
             return
@@ -119,11 +119,11 @@ class Export:
         if rows:
             self.left_out.setdefault(reason, []).extend(rows)
 
-    def item(self, *names: str) -> Item | None:
+    def item(self, *names: str) -> ExportColumn | None:
         """Return the first column with one of these names, whatever their case and spaces."""
-        wanted = [plain_name(name) for name in names]
-        found = {plain_name(item.name): item for item in reversed(self.items)}
-        return next((found[name] for name in wanted if name in found), None)
+        plain = [plain_name(name) for name in names]
+        by_name = {plain_name(item.name): item for item in reversed(self.items)}
+        return next((by_name[name] for name in plain if name in by_name), None)
 
 
 def plain_name(name: str) -> str:
@@ -183,12 +183,12 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
     return result
 
 
-def columns_of(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+def cells_by_column(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     """Return the cells of rows by column, without blanks around them; missing ones are empty.
 
     Examples
     --------
-    >>> columns_of([["a", " b"], ["c"]], 2)
+    >>> cells_by_column([["a", " b"], ["c"]], 2)
     [['a', 'c'], ['b', '']]
     """
     known: dict[str, str] = {}

@@ -10,8 +10,8 @@ from mechdesign.data.survey_tools.export import (
     TECHNICAL,
     TIMES,
     Export,
-    Item,
-    columns_of,
+    ExportColumn,
+    cells_by_column,
     plain_name,
     plain_text,
     short_name,
@@ -66,10 +66,10 @@ def is_export(rows: Sequence[Sequence[str]]) -> bool:
 def read_export(rows: Sequence[Sequence[str]]) -> Export:
     """Return the columns and rows of an export."""
     body = [row for row in rows[1:] if any(cell.strip() for cell in row)]
-    items: list[Item] = []
-    for place, (title, cells) in enumerate(zip(rows[0], columns_of(body, len(rows[0])), strict=True)):
+    items: list[ExportColumn] = []
+    for place, (title, cells) in enumerate(zip(rows[0], cells_by_column(body, len(rows[0])), strict=True)):
         text = plain_text(title)
-        item = Item(short_name(text, [other.name for other in items]), cells, text)
+        item = ExportColumn(short_name(text, [other.name for other in items]), cells, text)
         grid = GRID.fullmatch(text)
         if grid:
             item.name = short_name(f"{short_name(grid[1])} {grid[2]}", [other.name for other in items])

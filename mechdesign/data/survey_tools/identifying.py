@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mechdesign.data.survey_tools.export import IDENTIFYING, TIMES, Item, plain_name
+from mechdesign.data.survey_tools.export import IDENTIFYING, TIMES, ExportColumn, plain_name
 
 NAMES = frozenset(
     [
@@ -179,15 +179,15 @@ def is_person_column(name: str) -> bool:
     return plain_name(name) in PERSONS
 
 
-def identifying_reason(item: Item) -> str:
+def identifying_reason(item: ExportColumn) -> str:
     """Return why a column tells who answered, or when; empty where it does not.
 
     Examples
     --------
-    >>> identifying_reason(Item("Q7", ["ann@uni.edu", "bob@uni.edu"]))
+    >>> identifying_reason(ExportColumn("Q7", ["ann@uni.edu", "bob@uni.edu"]))
     'identifies people'
-    >>> identifying_reason(Item("Q8", ["2026-01-02 10:00", ""])), identifying_reason(Item("Q9", ["yes"]))
-    ('dates and times', '')
+    >>> identifying_reason(ExportColumn("Q8", ["2026-01-02 10:00", ""]))
+    'dates and times'
     """
     for name in (item.name, item.text):
         plain = plain_name(name)

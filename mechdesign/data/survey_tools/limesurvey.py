@@ -11,8 +11,8 @@ from mechdesign.data.survey_tools.export import (
     TECHNICAL,
     TIMES,
     Export,
-    Item,
-    columns_of,
+    ExportColumn,
+    cells_by_column,
     plain_name,
     plain_text,
     short_name,
@@ -104,8 +104,8 @@ def _head(cell: str) -> str:
 def read_export(rows: Sequence[Sequence[str]]) -> Export:
     """Return the columns and rows of an export."""
     body = [row for row in rows[1:] if any(cell.strip() for cell in row)]
-    items: list[Item] = []
-    for heading, cells in zip(rows[0], columns_of(body, len(rows[0])), strict=True):
+    items: list[ExportColumn] = []
+    for heading, cells in zip(rows[0], cells_by_column(body, len(rows[0])), strict=True):
         items.append(_item(heading.strip("\ufeff "), cells, [item.name for item in items]))
     _drop_times(items)
     _group(items)
@@ -118,33 +118,35 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
     return export
 
 
-def _item(heading: str, cells: list[str], taken: list[str]) -> Item:
+def _item(heading: str, cells: list[str], taken: list[str]) -> ExportColumn:
     plain = plain_name(_head(heading))
     if plain in OWN or TIMING.fullmatch(heading) or plain.startswith("attribute"):
-        return Item(unique_name(_head(heading), taken), cells, dropped=OWN.get(plain, TECHNICAL))
+        return ExportColumn(unique_name(_head(heading), taken), cells, dropped=OWN.get(plain, TECHNICAL))
     heading = OF_PROGRAMS.sub(r"\1[\2]", heading)
     coded, worded = CODED.fullmatch(heading), WORDED.fullmatch(heading)
     if coded and (coded[2] or coded[3] or " " not in heading):
         text = plain_text(coded[3] or "")
         parts = re.findall(r"\[([^\]]*)\]", coded[2])
-        item = Item(unique_name("_".join([coded[1], *parts]), taken), cells, text)
+        item = ExportColumn(unique_name("_".join([coded[1], *parts]), taken), cells, text)
         if parts:
             inner = WORDED.fullmatch(text)
             item.group, item.option = coded[1], inner[2] if inner else parts[0]
             item.group_text = inner[1] if inner else text
         last = parts[-1] if parts else ""
     elif worded:
-        item = Item(short_name(f"{short_name(worded[1])} {worded[2]}", taken), cells, plain_text(heading))
+        item = ExportColumn(
+            short_name(f"{short_name(worded[1])} {worded[2]}", taken), cells, plain_text(heading)
+        )
         item.group, item.option, item.group_text = short_name(worded[1]), worded[2], plain_text(worded[1])
         last = worded[2]
     else:
-        return Item(short_name(heading, taken), cells, plain_text(heading))
+        return ExportColumn(short_name(heading, taken), cells, plain_text(heading))
     if plain_name(last) in OTHERS:
         item.dropped = FREE_TEXT
     return item
 
 
-def _drop_times(items: Sequence[Item]) -> None:
+def _drop_times(items: Sequence[ExportColumn]) -> None:
     """Drop the columns of seconds that questions took: ``ageTime`` next to ``age``."""
     names = {item.name for item in items}
     for item in items:
@@ -152,9 +154,9 @@ def _drop_times(items: Sequence[Item]) -> None:
             item.dropped = item.dropped or TECHNICAL
 
 
-def _group(items: Sequence[Item]) -> None:
+def _group(items: Sequence[ExportColumn]) -> None:
     """Recognize the ticks of one question, whose cells say yes or no; else each row is a question."""
-    groups: dict[str, list[Item]] = {}
+    groups: dict[str, list[ExportColumn]] = {}
     for item in items:
         item.cells = ["" if cell in NOT_SHOWN else cell for cell in item.cells]
         if item.group and not item.dropped:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, printable, suggestion
-from mechdesign.data.decimals import Decimals
+from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.survey_tools import (
     google_forms,
@@ -21,14 +21,17 @@ from mechdesign.data.survey_tools import (
     statistics_files,
     surveymonkey,
 )
-from mechdesign.data.survey_tools.export import IDENTIFYING, Export, Item, unique_name
+from mechdesign.data.survey_tools.export import IDENTIFYING, Export, ExportColumn, unique_name
 from mechdesign.data.survey_tools.identifying import identifying_reason, is_person_column
-from mechdesign.data.survey_tools.questions import Draft, NotAQuestion, draft_item, draft_ticks
+from mechdesign.data.survey_tools.questions import ImportedQuestion, NotAQuestion, draft_item, draft_ticks
 from mechdesign.data.survey_tools.rows import RowRule, selected_rows
 from mechdesign.data.text_files import file_rows
 
 TOOLS = (qualtrics, surveymonkey, limesurvey, redcap, google_forms)
 """The tools whose exports are tables, in the order in which their marks are looked for."""
+
+MOST_COLUMNS = 10_000
+"""Columns of an export; a survey has far fewer questions."""
 
 LEAST_USERS = 1000
 """Respondents for whom a survey is designed at least, unless stated: with fewer, hardly anything is told."""
@@ -37,7 +40,7 @@ NAMES = "Qualtrics, LimeSurvey, SurveyMonkey, Google Forms, REDCap, SPSS or Stat
 
 
 @dataclass(frozen=True)
-class Choices:
+class ImportChoices:
     """What a user states about an import.
 
     Attributes
@@ -63,7 +66,7 @@ class Choices:
     dictionary: str = ""
 
 
-def read_export(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Export:
+def export_of_file(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Export:
     """Return the export in a file, of whatever tool.
 
     Raises
@@ -74,6 +77,8 @@ def read_export(path: str, dictionary: str = "", form: FileForm = PLAIN) -> Expo
     if dictionary and Path(path).suffix.lower() in statistics_files.SUFFIXES:
         raise ParameterError("--dictionary", "is for exports of REDCap", "omit it")
     if Path(path).suffix.lower() in statistics_files.SUFFIXES:
+        if form.sheet or form.delimiter or form.encoding:
+            raise DataError(path, "has neither sheets nor text", "omit --sheet, --delimiter and --encoding")
         return statistics_files.read_export(path, path)
     rows = _rows(path, form)
     if not rows:
@@ -97,6 +102,8 @@ def _rows(path: str, form: FileForm) -> list[list[str]]:
     """Return the rows of a table that are not blank, each with the cells of the header; refuse others."""
     rows = file_rows(path, path, form)
     width = len(rows[0]) if rows else 0
+    if width > MOST_COLUMNS:
+        raise DataError(path, f"has {width} columns", f"export at most {MOST_COLUMNS}")
     result = []
     for number, row in enumerate(rows, start=1):
         if not any(cell.strip() for cell in row):
@@ -109,13 +116,13 @@ def _rows(path: str, form: FileForm) -> list[list[str]]:
 
 
 @dataclass
-class Outcome:
+class ImportedSurvey:
     """A survey and its answers.
 
     Attributes
     ----------
     tool : str
-    drafts : list of Draft
+    drafts : list of ImportedQuestion
     dropped : dict
         Names of columns that are no questions, by the reason.
     rows : int
@@ -131,7 +138,7 @@ class Outcome:
     """
 
     tool: str
-    drafts: list[Draft]
+    drafts: list[ImportedQuestion]
     dropped: dict[str, list[str]]
     rows: int
     reasons: dict[str, int]
@@ -174,7 +181,7 @@ def _reasons(reasons: Mapping[str, int]) -> str:
     return "; ".join(f"{counted(count, 'row')} {reason}" for reason, count in reasons.items())
 
 
-def _described(draft: Draft) -> str:
+def _described(draft: ImportedQuestion) -> str:
     table = draft.table
     name, text = printable(table["name"]), printable(table.get("text", ""))
     words = f' "{text if len(text) <= 60 else text[:57] + "..."}"' if text else ""
@@ -193,7 +200,9 @@ def _listed(names: Sequence[str], most: int = 8) -> str:
     return text + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def import_export(export: Export, choices: Choices, path: str, form: FileForm = PLAIN) -> Outcome:
+def import_export(
+    export: Export, choices: ImportChoices, path: str, form: FileForm = PLAIN
+) -> ImportedSurvey:
     """Return the survey of an export.
 
     Raises
@@ -221,10 +230,15 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
         gone = _reasons(reasons)
         raise DataError(path, f"no row is left ({gone})", "see --partial and --person")
     stated = "" if form.decimal == RECOGNIZED else form.decimal
-    decimals = Decimals(path, stated, frozenset(), points=True)
-    drafts, dropped = _drafts(export, choices, rows, decimals)
+    drafts, dropped = _drafts(
+        export, choices, rows, lambda: DecimalSigns(path, stated, frozenset(), points=True)
+    )
     if not drafts:
-        raise nothing
+        own = {item.name for item in export.items if not item.dropped}
+        reasons_of = [
+            f"{name}: {reason}" for reason, names in dropped.items() for name in names if name in own
+        ]
+        raise nothing.changed(what=f"{nothing.what} ({'; '.join(reasons_of[:3])})")
     name = "" if person is None else person.name
     advice = ""
     if (
@@ -239,23 +253,23 @@ def import_export(export: Export, choices: Choices, path: str, form: FileForm = 
         codes := [draft.table["name"] for draft in drafts if _has_codes(draft)]
     ):
         advice = f"{_listed(codes)}: codes of answers; export full answers, or write the answers for them"
-    return Outcome(export.tool, drafts, dropped, export.rows, reasons, len(rows), name, advice)
+    return ImportedSurvey(export.tool, drafts, dropped, export.rows, reasons, len(rows), name, advice)
 
 
-def _has_codes(draft: Draft) -> bool:
+def _has_codes(draft: ImportedQuestion) -> bool:
     """Whether the answers to a question look like the codes of LimeSurvey, A1 and A2."""
     return all(re.fullmatch(r"[A-Z]{1,2}[0-9]{1,3}", label) for label in draft.table.get("labels", ["-"]))
 
 
-def _require_names(export: Export, choices: Choices, path: str) -> None:
+def _require_names(export: Export, choices: ImportChoices, path: str) -> None:
     names = [item.name for item in export.items]
     known = [*names, *dict.fromkeys(item.group for item in export.items if item.group)]
-    for option, wanted in (
+    for option, names_stated in (
         ("column", choices.columns),
         ("drop", choices.left_out),
         ("single", choices.single),
     ):
-        for name in wanted:
+        for name in names_stated:
             if name not in known:
                 raise UnknownNameError(
                     f"--{option}", f"no column '{name}' in {path}", suggestion(name, known)
@@ -273,7 +287,7 @@ def _require_names(export: Export, choices: Choices, path: str) -> None:
             )
 
 
-def _person(export: Export, stated: str) -> Item | None:
+def _person(export: Export, stated: str) -> ExportColumn | None:
     """Return the column that identifies people: the stated one, the tool's, or one with such a name."""
     if stated == "-":
         return None
@@ -286,13 +300,17 @@ def _person(export: Export, stated: str) -> Item | None:
 
 
 def _drafts(
-    export: Export, choices: Choices, rows: list[int], decimals: Decimals
-) -> tuple[list[Draft], dict[str, list[str]]]:
-    """Return the questions, and the columns that are none by the reason."""
-    drafts: list[Draft] = []
+    export: Export, choices: ImportChoices, rows: list[int], new_signs: Callable[[], DecimalSigns]
+) -> tuple[list[ImportedQuestion], dict[str, list[str]]]:
+    """Return the questions, and the columns that are none by the reason; each column has a decimal sign."""
+    drafts: list[ImportedQuestion] = []
     dropped: dict[str, list[str]] = {}
     taken: list[str] = []
     done: set[str] = set()
+    groups: dict[str, list[ExportColumn]] = {}
+    for item in export.items:
+        if item.kind == "tick" and not item.dropped:
+            groups.setdefault(item.group, []).append(item)
     for item in export.items:
         is_asked = not choices.columns or item.name in choices.columns or item.group in choices.columns
         if item.dropped or not is_asked:
@@ -300,18 +318,14 @@ def _drafts(
             continue
         if item.kind == "tick" and item.group in done:
             continue
-        members = [
-            other
-            for other in export.items
-            if other.kind == "tick" and other.group == item.group and not other.dropped
-        ]
+        members = groups.get(item.group, []) if item.kind == "tick" else []
         name = unique_name(_question_name(item), taken)
         try:
             if item.kind == "tick":
                 done.add(item.group)
                 draft = draft_ticks(members, rows, name, choices.codes)
             else:
-                draft = draft_item(item, rows, name, choices.codes, item.name in choices.single, decimals)
+                draft = draft_item(item, rows, name, choices.codes, item.name in choices.single, new_signs())
         except NotAQuestion as reason:
             names = [other.name for other in members] if item.kind == "tick" else [item.name]
             dropped.setdefault(str(reason), []).extend(names)
@@ -321,7 +335,7 @@ def _drafts(
     return drafts, dropped
 
 
-def _question_name(item: Item) -> str:
+def _question_name(item: ExportColumn) -> str:
     name = item.group if item.kind == "tick" else item.name
     return " ".join("".join(letter for letter in name if letter.isprintable()).split()) or "question"
 
@@ -334,7 +348,9 @@ LOOKING = (
 )
 
 
-def survey_text(outcome: Outcome, title: str, epsilon: float, users: int, path: str, answers: str) -> str:
+def survey_text(
+    outcome: ImportedSurvey, title: str, epsilon: float, users: int, path: str, answers: str
+) -> str:
     """Return the survey file."""
     file, data = printable(os.path.basename(path)), printable(os.path.basename(answers))
     built = f"{file.removesuffix('.toml')}.json"

@@ -12,8 +12,8 @@ from mechdesign.data.survey_tools.export import (
     TECHNICAL,
     TIMES,
     Export,
-    Item,
-    columns_of,
+    ExportColumn,
+    cells_by_column,
     plain_name,
     plain_text,
     unique_name,
@@ -92,8 +92,8 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
     identities = [_import_id(cell) for cell in rows[imports]] if imports else [""] * len(names)
     first = imports + 1 if imports else 2
     body = [row for row in rows[first:] if any(cell.strip() for cell in row)]
-    columns = columns_of(body, len(names))
-    items: list[Item] = []
+    columns = cells_by_column(body, len(names))
+    items: list[ExportColumn] = []
     for place, (name, cells) in enumerate(zip(names, columns, strict=True)):
         if not name:
             continue
@@ -101,7 +101,7 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
         identity = identities[place] if place < len(identities) else ""
         if re.fullmatch(r"V[0-9]+", name) and plain_name(text) in OWN:
             name = text  # of older versions
-        item = Item(unique_name(name, [other.name for other in items]), cells, text)
+        item = ExportColumn(unique_name(name, [other.name for other in items]), cells, text)
         item.dropped = _own(name, identity)
         item.missing.codes.update(CODES)
         items.append(item)
@@ -148,9 +148,9 @@ def _is_preview_channel(cell: str) -> bool:
     return cell.casefold() in PREVIEW_WORDS
 
 
-def _group(items: Sequence[Item]) -> None:
+def _group(items: Sequence[ExportColumn]) -> None:
     """Recognize the ticks of one question: columns ``Q5_1``, ``Q5_2`` with one text each, or a 1."""
-    groups: dict[str, list[Item]] = {}
+    groups: dict[str, list[ExportColumn]] = {}
     for item in items:
         match = SUBQUESTION.fullmatch(item.name)
         if match and not item.dropped:

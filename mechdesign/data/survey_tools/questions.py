@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mechdesign.core.errors import counted
-from mechdesign.data.decimals import Decimals
-from mechdesign.data.survey_tools.export import EMPTY, FREE_TEXT, IDENTIFYING, Item, unique_name
+from mechdesign.data.decimals import DecimalSigns
+from mechdesign.data.survey_tools.export import EMPTY, FREE_TEXT, IDENTIFYING, ExportColumn, unique_name
 from mechdesign.data.survey_tools.scales import scale_of
 from mechdesign.exact.numbers import number_of_text
 
@@ -44,7 +44,7 @@ Columns = dict[str, list[str]]
 
 
 @dataclass
-class Draft:
+class ImportedQuestion:
     """A question, its columns of answers, and what was done.
 
     Attributes
@@ -76,8 +76,13 @@ class NotAQuestion(Exception):  # noqa: N818
 
 
 def draft_item(
-    item: Item, rows: Sequence[int], name: str, codes: Sequence[str], is_single: bool, decimals: Decimals
-) -> Draft:
+    item: ExportColumn,
+    rows: Sequence[int],
+    name: str,
+    codes: Sequence[str],
+    is_single: bool,
+    decimals: DecimalSigns,
+) -> ImportedQuestion:
     """Return the question of one column.
 
     Raises
@@ -85,7 +90,7 @@ def draft_item(
     NotAQuestion
     """
     cells = [item.cells[row] for row in rows]
-    draft = Draft(_head(name, item.text), {}, source=item.name)
+    draft = ImportedQuestion(_head(name, item.text), {}, source=item.name)
     cells = _without_codes(draft, item, cells, codes)
     if not any(cells):
         raise NotAQuestion(EMPTY)
@@ -102,7 +107,9 @@ def _head(name: str, text: str) -> Table:
     return {"name": name, **({"text": text} if text and text != name else {})}
 
 
-def _without_codes(draft: Draft, item: Item, cells: list[str], codes: Sequence[str]) -> list[str]:
+def _without_codes(
+    draft: ImportedQuestion, item: ExportColumn, cells: list[str], codes: Sequence[str]
+) -> list[str]:
     """Return the cells, empty where they are a code for no answer."""
     numbers = [number_of_text(cell) for cell in cells if cell]
     known = [number for number in numbers if number is not None]
@@ -115,13 +122,13 @@ def _without_codes(draft: Draft, item: Item, cells: list[str], codes: Sequence[s
         number = number_of_text(cell) if own else None
         return number is not None and f"{number:g}" in own
 
-    found = Counter(cell for cell in cells if cell and is_code(cell))
-    for code, count in found.items():
+    code_counts = Counter(cell for cell in cells if cell and is_code(cell))
+    for code, count in code_counts.items():
         draft.done.append(f"'{code}' ({counted(count, 'row')}) is no answer")
-    return ["" if cell in found else cell for cell in cells]
+    return ["" if cell in code_counts else cell for cell in cells]
 
 
-def _labelled(draft: Draft, item: Item, cells: list[str]) -> Draft:
+def _labelled(draft: ImportedQuestion, item: ExportColumn, cells: list[str]) -> ImportedQuestion:
     """Return a question whose answers the tool states."""
     words = dict.fromkeys(item.labels.values())
     labels = (
@@ -151,7 +158,7 @@ def _labelled(draft: Draft, item: Item, cells: list[str]) -> Draft:
     return _choice(draft, answers, [label for label in labels.values() if label not in SKIP_WORDS], kind)
 
 
-def _choice(draft: Draft, cells: list[str], labels: list[str], kind: str) -> Draft:
+def _choice(draft: ImportedQuestion, cells: list[str], labels: list[str], kind: str) -> ImportedQuestion:
     if len(labels) < 2:
         raise NotAQuestion("one answer only")
     draft.table["labels"] = labels
@@ -163,7 +170,7 @@ def _choice(draft: Draft, cells: list[str], labels: list[str], kind: str) -> Dra
     return draft
 
 
-def _number(draft: Draft, item: Item, cells: list[str]) -> Draft:
+def _number(draft: ImportedQuestion, item: ExportColumn, cells: list[str]) -> ImportedQuestion:
     numbers = [number_of_text(cell) for cell in cells if cell]
     words = [cell for cell in cells if cell and number_of_text(cell) is None]
     if words:
@@ -174,7 +181,9 @@ def _number(draft: Draft, item: Item, cells: list[str]) -> Draft:
     low, high = item.low, item.high
     if low is None or high is None:
         draft.looked = True
-        seen = outward(min(known), max(known)) if min(known) < max(known) else (min(known), min(known) + 1)
+        seen = (
+            round_range(min(known), max(known)) if min(known) < max(known) else (min(known), min(known) + 1)
+        )
         low, high = (
             seen if low is None and high is None else (min(seen[0], min(known)), max(seen[1], max(known)))
         )
@@ -193,18 +202,17 @@ def _number(draft: Draft, item: Item, cells: list[str]) -> Draft:
             )
     draft.table["range"] = [low, high]
     if not all(cells):
-        draft.table |= {"bins": [low + (high - low) * part / 4 for part in range(5)], "skip": True}
-        draft.remarks.append("some skip it, so it is asked in bins")
+        draft.table["skip"] = True
     draft.columns = {draft.table["name"]: cells}
     return draft
 
 
-def outward(low: float, high: float) -> tuple[float, float]:
+def round_range(low: float, high: float) -> tuple[float, float]:
     """Return a range of round numbers around a range, which does not give away the ends.
 
     Examples
     --------
-    >>> outward(17, 90), outward(0.03, 0.97), outward(8.9, 9.6)
+    >>> round_range(17, 90), round_range(0.03, 0.97), round_range(8.9, 9.6)
     ((10.0, 100.0), (0.0, 1.0), (8.0, 10.0))
     """
     step = 10.0 ** math.floor(math.log10(high - low))
@@ -216,7 +224,13 @@ def outward(low: float, high: float) -> tuple[float, float]:
     return first, second
 
 
-def _read(draft: Draft, item: Item, cells: list[str], is_single: bool, decimals: Decimals | None) -> Draft:
+def _read(
+    draft: ImportedQuestion,
+    item: ExportColumn,
+    cells: list[str],
+    is_single: bool,
+    decimals: DecimalSigns | None,
+) -> ImportedQuestion:
     """Return a question whose kind is read from the answers."""
     filled = [cell for cell in cells if cell]
     if decimals is not None and all(re.fullmatch(r"[-+0-9.,]+", cell) for cell in filled):
@@ -255,7 +269,7 @@ def _read(draft: Draft, item: Item, cells: list[str], is_single: bool, decimals:
     return _rare(_choice(draft, cells, labels, "ordered" if scale else ""), cells)
 
 
-def _rare(draft: Draft, cells: Sequence[str]) -> Draft:
+def _rare(draft: ImportedQuestion, cells: Sequence[str]) -> ImportedQuestion:
     counts = Counter(cell for cell in cells if cell)
     if min(counts.values()) < RARE:
         draft.remarks.append(f"an answer of fewer than {RARE} people can point to a person: merge answers")
@@ -313,7 +327,7 @@ def split_answers(cell: str, separator: str, cells: Sequence[str]) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _several(draft: Draft, cells: list[str], separator: str) -> Draft:
+def _several(draft: ImportedQuestion, cells: list[str], separator: str) -> ImportedQuestion:
     """Return a question with several answers in one cell."""
     sets = [split_answers(cell, separator, cells) for cell in cells]
     counts = Counter(part for each in sets for part in each)
@@ -326,13 +340,13 @@ def _several(draft: Draft, cells: list[str], separator: str) -> Draft:
     return _rare_ticks(_ticked(draft, labels, answers), counts)
 
 
-def _rare_ticks(draft: Draft, counts: Counter[str]) -> Draft:
+def _rare_ticks(draft: ImportedQuestion, counts: Counter[str]) -> ImportedQuestion:
     if min(counts.values()) < RARE:
         draft.remarks.append(f"a tick of fewer than {RARE} people may be one that a person wrote: remove it")
     return draft
 
 
-def _ticked(draft: Draft, labels: list[str], answers: dict[str, list[str]]) -> Draft:
+def _ticked(draft: ImportedQuestion, labels: list[str], answers: dict[str, list[str]]) -> ImportedQuestion:
     name = draft.table["name"]
     draft.table |= {"kind": "several", "labels": labels}
     if any("" in column for column in answers.values()):
@@ -341,10 +355,12 @@ def _ticked(draft: Draft, labels: list[str], answers: dict[str, list[str]]) -> D
     return draft
 
 
-def draft_ticks(members: Sequence[Item], rows: Sequence[int], name: str, codes: Sequence[str]) -> Draft:
+def draft_ticks(
+    members: Sequence[ExportColumn], rows: Sequence[int], name: str, codes: Sequence[str]
+) -> ImportedQuestion:
     """Return the question of several columns of ticks: a row without any is no answer, unless it says no."""
     text = next((item.group_text for item in members if item.group_text), "")
-    draft = Draft(_head(name, text), {}, source=f"{members[0].name} to {members[-1].name}")
+    draft = ImportedQuestion(_head(name, text), {}, source=f"{members[0].name} to {members[-1].name}")
     columns = []
     for item in members:
         cells = [item.cells[row] for row in rows]

@@ -17,8 +17,8 @@ from mechdesign.data.survey_tools.export import (
     TECHNICAL,
     TIMES,
     Export,
-    Item,
-    columns_of,
+    ExportColumn,
+    cells_by_column,
     plain_name,
     plain_text,
     short_name,
@@ -68,7 +68,7 @@ FIELDS = {
 
 
 @dataclass
-class Field:
+class DictionaryField:
     """A field of a data dictionary."""
 
     name: str
@@ -99,7 +99,7 @@ def is_export(rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def read_dictionary(rows: Sequence[Sequence[str]], name: str) -> dict[str, Field]:
+def read_dictionary(rows: Sequence[Sequence[str]], name: str) -> dict[str, DictionaryField]:
     """Return the fields of a data dictionary by their names.
 
     Raises
@@ -124,7 +124,7 @@ def read_dictionary(rows: Sequence[Sequence[str]], name: str) -> dict[str, Field
         }
         variable = row[first].strip() if first < len(row) else ""
         if variable:
-            result[variable] = Field(
+            result[variable] = DictionaryField(
                 variable,
                 cells["type"],
                 plain_text(cells["label"]),
@@ -156,14 +156,14 @@ def _number(text: str) -> float | None:
         return None
 
 
-def read_export(rows: Sequence[Sequence[str]], fields: dict[str, Field]) -> Export:
+def read_export(rows: Sequence[Sequence[str]], fields: dict[str, DictionaryField]) -> Export:
     """Return the columns and rows of an export, with what a data dictionary says of them."""
     names = [cell.strip("\ufeff ") for cell in rows[0]]
     start = 1 if names and not names[0] else 0  # row numbers that R writes
     body = [row[start:] for row in rows[1:] if any(cell.strip() for cell in row)]
     names = names[start:]
-    items: list[Item] = []
-    for name, cells in zip(names, columns_of(body, len(names)), strict=True):
+    items: list[ExportColumn] = []
+    for name, cells in zip(names, cells_by_column(body, len(names)), strict=True):
         items.append(_item(name, ["" if cell == "NA" else cell for cell in cells], fields, items))
     export = Export(TOOL, items, len(body), person=items[0], joins=True)
     items[0].dropped = IDENTIFYING
@@ -172,31 +172,35 @@ def read_export(rows: Sequence[Sequence[str]], fields: dict[str, Field]) -> Expo
     return export
 
 
-def _item(name: str, cells: list[str], fields: dict[str, Field], before: Sequence[Item]) -> Item:
+def _item(
+    name: str, cells: list[str], fields: dict[str, DictionaryField], before: Sequence[ExportColumn]
+) -> ExportColumn:
     taken = [item.name for item in before]
     plain = plain_name(name)
     if plain in OWN or plain.startswith("redcap"):
-        return Item(
+        return ExportColumn(
             name if name not in taken else short_name(name, taken), cells, dropped=OWN.get(plain, TECHNICAL)
         )
     if name.endswith(("_complete", "Complete?")) and {cell.casefold() for cell in cells} <= STATUS:
-        return Item(name if name not in taken else short_name(name, taken), cells, dropped=TECHNICAL)
+        return ExportColumn(name if name not in taken else short_name(name, taken), cells, dropped=TECHNICAL)
     if name.endswith("_timestamp") or plain.endswith("surveytimestamp"):
-        return Item(name, cells, dropped=TIMES)
+        return ExportColumn(name, cells, dropped=TIMES)
     checkbox, choice = CHECKBOX.fullmatch(name), CHOICE.fullmatch(name)
     if checkbox:
         known = fields.get(checkbox[1])
         code = checkbox[2]
         labels = known.choices if known else {}
         option = labels.get(code, labels.get(code.replace("_", "-", 1), code))
-        item = Item(name, cells, known.label if known else "", "tick", group=checkbox[1], option=option)
+        item = ExportColumn(
+            name, cells, known.label if known else "", "tick", group=checkbox[1], option=option
+        )
         item.group_text = item.text
         item.dropped = IDENTIFYING if known and known.identifier else ""
         return item
     if choice:
         group = short_name(choice[1])
         text = plain_text(choice[1])
-        item = Item(
+        item = ExportColumn(
             short_name(f"{group} {choice[2]}", taken), cells, text, "tick", group=group, option=choice[2]
         )
         item.group_text = text
@@ -205,7 +209,7 @@ def _item(name: str, cells: list[str], fields: dict[str, Field], before: Sequenc
         (each for each in fields.values() if each.label == plain_text(name)), None
     )
     short = name if re.fullmatch(r"\w+", name) else known.name if known else short_name(name, taken)
-    item = Item(
+    item = ExportColumn(
         short if short not in taken else short_name(short, taken),
         cells,
         plain_text(name) if " " in name else "",
@@ -215,7 +219,7 @@ def _item(name: str, cells: list[str], fields: dict[str, Field], before: Sequenc
     return item
 
 
-def _describe(item: Item, known: Field) -> None:
+def _describe(item: ExportColumn, known: DictionaryField) -> None:
     """Add what a data dictionary says of a column."""
     item.text = known.label
     if known.identifier:

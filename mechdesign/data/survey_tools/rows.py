@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mechdesign.data.identifiers import identifier_or
-from mechdesign.data.survey_tools.export import Export, Item
+from mechdesign.data.survey_tools.export import Export, ExportColumn
 
 UNFINISHED = "not finished"
 REPEATED = "of people with an earlier one"
@@ -33,7 +33,9 @@ class RowRule:
     last: bool = False
 
 
-def selected_rows(export: Export, rule: RowRule, person: Item | None) -> tuple[list[int], dict[str, int]]:
+def selected_rows(
+    export: Export, rule: RowRule, person: ExportColumn | None
+) -> tuple[list[int], dict[str, int]]:
     """Return the rows that count, and how many do not, by the reason; the cells of joined rows are moved."""
     reasons = {reason: len(rows) for reason, rows in export.left_out.items()}
     gone = {row for rows in export.left_out.values() for row in rows}
@@ -43,15 +45,15 @@ def selected_rows(export: Export, rule: RowRule, person: Item | None) -> tuple[l
     rows = [row for row in range(export.rows) if row not in gone]
     if person is not None:
         rows = _of_people(export, rows, person, rule.last, reasons)
-    asked = [item for item in export.items if not item.dropped]
-    filled = [row for row in rows if any(_answers(item, row) for item in asked)]
+    answer_columns = [item for item in export.items if not item.dropped]
+    filled = [row for row in rows if any(_answers(item, row) for item in answer_columns)]
     if len(filled) < len(rows):
         reasons[BLANK] = len(rows) - len(filled)
     return filled, reasons
 
 
 def _of_people(
-    export: Export, rows: list[int], person: Item, last: bool, reasons: dict[str, int]
+    export: Export, rows: list[int], person: ExportColumn, last: bool, reasons: dict[str, int]
 ) -> list[int]:
     """Return one row for each person; a row without an identifier is a person of its own."""
     owners: dict[str, list[int]] = {}
@@ -74,7 +76,7 @@ def _join(export: Export, rows: list[int]) -> None:
         item.cells[first] = next((item.cells[row] for row in rows if item.cells[row]), "")
 
 
-def _answers(item: Item, row: int) -> bool:
+def _answers(item: ExportColumn, row: int) -> bool:
     cell = item.cells[row]
     return (
         bool(cell) and not item.missing.has(cell) and not (item.kind == "tick" and cell in ("0", "Unchecked"))

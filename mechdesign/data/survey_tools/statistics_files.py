@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import DataError, MissingPackageError
-from mechdesign.data.survey_tools.export import TIMES, Export, Item, plain_text
+from mechdesign.data.survey_tools.export import TIMES, Export, ExportColumn, plain_text
 from mechdesign.data.survey_tools.identifying import is_person_column
 from mechdesign.exact.numbers import text_of
 
@@ -60,11 +60,11 @@ def read_export(path: str, name: str) -> Export:
     return export
 
 
-def _item(column: str, values: Any, about: Any) -> Item:
+def _item(column: str, values: Any, about: Any) -> ExportColumn:
     cells = [_text(value) for value in values]
     index = about.column_names.index(column)
     text = about.column_labels[index] or ""
-    item = Item(column, cells, plain_text(text))
+    item = ExportColumn(column, cells, plain_text(text))
     labels = about.variable_value_labels.get(column, {})
     for span in about.missing_ranges.get(column, ()):
         if isinstance(span["lo"], str):
@@ -85,7 +85,7 @@ def _item(column: str, values: Any, about: Any) -> Item:
     return item
 
 
-def _ticks(items: list[Item], sets: dict[str, Any]) -> None:
+def _ticks(items: list[ExportColumn], sets: dict[str, Any]) -> None:
     """Recognize the ticks of the multiple response sets of SPSS."""
     for name, table in sets.items():
         members = [item for item in items if item.name in table["variable_list"]]

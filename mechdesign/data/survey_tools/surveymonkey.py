@@ -11,8 +11,8 @@ from mechdesign.data.survey_tools.export import (
     TECHNICAL,
     TIMES,
     Export,
-    Item,
-    columns_of,
+    ExportColumn,
+    cells_by_column,
     plain_name,
     plain_text,
     short_name,
@@ -43,9 +43,9 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
     width = max(len(rows[0]), len(rows[1]))
     first, second = (list(row) + [""] * (width - len(row)) for row in rows[:2])
     body = [row for row in rows[2:] if any(cell.strip() for cell in row)]
-    columns = columns_of(body, width)
-    items: list[Item] = []
-    members: list[Item] = []
+    columns = cells_by_column(body, width)
+    items: list[ExportColumn] = []
+    members: list[ExportColumn] = []
     question = name = ""
     for place in range(width):
         title, option = plain_text(first[place]), plain_text(second[place])
@@ -53,7 +53,7 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
             _finish(members)
             members = []
             question, name = title, short_name(title, [item.name for item in items])
-        item = Item(name, columns[place], question)
+        item = ExportColumn(name, columns[place], question)
         if title and plain_name(title) in OWN:
             item.name, item.dropped = title.strip(), OWN[plain_name(title)]
         elif plain_name(option) in OTHER:
@@ -72,7 +72,7 @@ def read_export(rows: Sequence[Sequence[str]]) -> Export:
     return export
 
 
-def _finish(members: Sequence[Item]) -> None:
+def _finish(members: Sequence[ExportColumn]) -> None:
     """Decide whether the columns of one question are ticks, or the rows of a matrix."""
     if members and all(_is_tick(item) for item in members):
         for item in members:
@@ -83,6 +83,6 @@ def _finish(members: Sequence[Item]) -> None:
         item.group = item.option = item.group_text = ""
 
 
-def _is_tick(item: Item) -> bool:
+def _is_tick(item: ExportColumn) -> bool:
     cells = item.distinct
     return not cells or (len(cells) == 1 and (plain_text(cells[0]) == item.option or cells[0] == "1"))

@@ -133,6 +133,7 @@
   at("send").addEventListener("click", send);
   at("next").addEventListener("click", DEVICE.next);
   addEventListener("storage", (event) => {
+    if (PAGE.shared) return; // what other pages keep here is not of the person at this one
     if (event.key === DEVICE.key && event.newValue && !at("form").hidden) show(true); // made in another tab
     else if (!at("form").hidden) tellEarlier();
   });

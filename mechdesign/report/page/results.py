@@ -96,7 +96,7 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
     users = reporting_users(estimation.result)
     return rendered(
         "results.html",
-        language=about.language or "en",
+        language=about.language,
         heading=printable(heading),
         title=printable(about.title) if about.title != heading else "",
         wave=printable(about.wave),
