@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, SupportsFloat
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import attrs
 import numpy as np
@@ -171,9 +171,11 @@ class Problem(ABC, Generic[MechanismT_co]):
     def from_statement(self, values: Mapping[str, Any]) -> Variables:
         """Return the problem's variables from the values of the statement's, and multipliers of its labels.
 
-        Here solvers' tolerances are mended: shares sum to 1, budgets are kept.
+        Here solvers' tolerances are mended: shares sum to 1, budgets are kept. By default by a function
+        ``from_statement(problem, values)`` next to the methods.
         """
-        return dict(values)
+        function = companion(type(self), "from_statement")
+        return dict(values) if function is None else dict(function(self, values))
 
     def droppable(self) -> tuple[str, ...]:
         """Return the constraints that this problem can do without, by name, if they constrain."""
@@ -252,7 +254,7 @@ class Outcome:
 
     status: Status
     variables: Mapping[str, Any] = attrs.field(factory=dict)
-    bound: SupportsFloat | None = None
+    bound: Any = None
     bound_source: str = ""
     solver: str = ""
     message: str = ""
