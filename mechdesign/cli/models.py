@@ -253,7 +253,7 @@ def _show(options: argparse.Namespace) -> int:
         raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
     model = model_of(options)
     if options.program:
-        from mechdesign.report.program import program_dict, program_text
+        from mechdesign.solvers.statement_text import program_dict, program_text
 
         if options.json:
             print_json({"model": model.slug, **program_dict(model.problem)})

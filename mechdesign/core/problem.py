@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, SupportsFloat
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import attrs
 import numpy as np
@@ -199,9 +199,12 @@ class Problem(ABC, Generic[MechanismT_co]):
     def from_statement(self, values: Mapping[str, Any]) -> Variables:
         """Return the problem's variables from the values of the statement's, and multipliers of its labels.
 
-        By default those of the statement's variables. Here solvers' tolerances are mended: shares sum to 1,
-        budgets are kept.
+        By default those of the statement's variables; a function ``from_statement(problem, values)`` next to
+        the methods changes them. Here solvers' tolerances are mended: shares sum to 1, budgets are kept.
         """
+        function = companion(type(self), "from_statement")
+        if function is not None:
+            return dict(function(self, values))
         names = {variable.name() for variable in self.statement().variables()}
         return {name: value for name, value in values.items() if name in names} or dict(values)
 
@@ -282,7 +285,7 @@ class Outcome:
 
     status: Status
     variables: Mapping[str, Any] = attrs.field(factory=dict)
-    bound: SupportsFloat | None = None
+    bound: Any = None
     bound_source: str = ""
     solver: str = ""
     message: str = ""

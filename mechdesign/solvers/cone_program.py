@@ -347,7 +347,7 @@ def _vertex(data: Any) -> SimpleNamespace | None:
         done.ineqlin.marginals if matrix.shape[0] > equal else [],
     ]
     multipliers = -np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
-    return _point(SimpleNamespace(status="Solved"), done.x, multipliers, float(done.fun))
+    return _point(SimpleNamespace(status="Solved"), done.x, multipliers, float(done.fun or 0.0))
 
 
 def _names(program: Any, stuffed: Any, count: int) -> list[str]:
@@ -370,8 +370,8 @@ def _cones(dims: Any) -> Iterator[Cone]:
     sizes += [("power", 3, (power,)) for power in dims.p3d]
     sizes += [("power", len(powers) + 1, tuple(powers)[:-1]) for powers in getattr(dims, "pnd", ())]
     for kind, size, powers in sizes:
-        exponents = [Fraction(float(power)) for power in powers]
+        exponents = [Fraction(power) for power in map(float, powers)]
         if exponents:  # they sum to 1 exactly
-            exponents.append(1 - sum(exponents))
+            exponents.append(1 - sum(exponents, Fraction(0)))
         yield Cone(kind, range(start, start + size), tuple(exponents))
         start += size

@@ -267,5 +267,95 @@ def test_equations_are_solved_exactly_or_have_no_solution():
     assert equations_solved([({0: one}, one), ({0: one}, third)]) is None
 
 
+def eliminated(equations: list[tuple[dict[int, Fraction], Fraction]]) -> bool:
+    """Return whether equations have a solution, by plain elimination in fractions."""
+    rows = [(dict(row), value) for row, value in equations]
+    while rows:
+        row, value = rows.pop()
+        pivot = next((unknown for unknown, entry in row.items() if entry), None)
+        if pivot is None:
+            if value:
+                return False
+            continue
+        for number, (other, right) in enumerate(rows):
+            factor = other.get(pivot, Fraction(0)) / row[pivot]
+            for unknown, entry in row.items():
+                other[unknown] = other.get(unknown, Fraction(0)) - factor * entry
+            rows[number] = other, right - factor * value
+    return True
+
+
+def test_random_equations_are_never_solved_wrongly():
+    rng = np.random.default_rng(4)
+    entries, solved = [1.0, -1.0, 2.0, 3.0, 0.1, -2.5, 1.0 / 3.0], 0
+    for _ in range(200):
+        count, width = int(rng.integers(1, 12)), int(rng.integers(1, 14))
+        equations = [
+            (
+                {int(u): Fraction(float(rng.choice(entries))) for u in rng.integers(0, width, 4)},
+                Fraction(float(rng.choice([0.0, 1.0, 0.3]))),
+            )
+            for _ in range(count)
+        ]
+        if count > 1:  # one that follows from two others, or nearly
+            (one, first), (two, second) = equations[:2]
+            both = {u: one.get(u, Fraction(0)) + two.get(u, Fraction(0)) for u in one | two}
+            equations.append((both, first + second + Fraction(int(rng.integers(3) == 0), 10**20)))
+        solution = equations_solved([(dict(row), value) for row, value in equations])
+        assert (solution is not None) == eliminated(equations)
+        if solution is not None:
+            solved += 1
+            for row, value in equations:
+                assert sum(entry * solution.get(u, 0) for u, entry in row.items()) == value
+    assert 50 <= solved <= 150
+
+
+def test_many_variables_may_be_without_a_bound():
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(size=(40, 120))
+    x = cvxpy.Variable(120, name="x")
+    result = prove(cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(x)), [matrix @ x == matrix @ np.ones(120)]))
+    assert result.bound is not None, result.why
+    assert -1e-9 <= result.gap <= 1e-6
+
+
+@pytest.mark.parametrize(("power", "sign"), [(1.7, 1), (-1.5, 1), (0.3, -1), (3.0, 1)])
+def test_powers_have_a_proven_bound(power, sign):
+    """The optimum over the simplex is at equal shares, by symmetry and convexity."""
+    x = cvxpy.Variable(4, name="x", nonneg=True)
+    total = cvxpy.sum(cvxpy.power(x, power))
+    objective = cvxpy.Minimize(total) if sign > 0 else cvxpy.Maximize(total)
+    result = prove(cvxpy.Problem(objective, [cvxpy.sum(x) == 1]))
+    optimum = 4.0 * 0.25**power
+    assert sign * (optimum - float(result)) >= -1e-14 * optimum
+    assert float(result) == pytest.approx(optimum, rel=1e-6)
+
+
+def test_geometric_means_and_power_cones_have_a_proven_bound():
+    x = cvxpy.Variable(3, name="x")
+    mean = cvxpy.geo_mean(x, [1, 2, 4])
+    result = prove(cvxpy.Problem(cvxpy.Maximize(mean), [cvxpy.sum(x) <= 7]))
+    optimum = (1.0 * 2.0**2 * 4.0**4) ** (1.0 / 7.0)
+    assert optimum <= float(result) * (1.0 + 1e-14)
+    assert float(result) == pytest.approx(optimum, rel=1e-6)
+    heads, last = cvxpy.Variable(2, name="heads"), cvxpy.Variable(name="last")
+    cone = cvxpy.PowCone3D(heads[0], heads[1], last, 0.3)
+    program = cvxpy.Problem(cvxpy.Maximize(last), [cone, cvxpy.sum(heads) <= 1])
+    optimum = 0.3**0.3 * 0.7**0.7
+    assert float(prove(program)) == pytest.approx(optimum, rel=1e-6)
+    assert float(prove(program)) >= optimum * (1.0 - 1e-14)
+
+
+def test_a_geometric_program_is_proven_in_logarithms():
+    a, b = (cvxpy.Variable(pos=True, name=name) for name in "ab")
+    program = cvxpy.Problem(cvxpy.Minimize(a + b), [a * b >= 9])
+    result = prove(program)
+    assert result.bound <= 6
+    assert float(result) == pytest.approx(6.0, rel=1e-8)
+    widest = prove(cvxpy.Problem(cvxpy.Maximize(a * b), [a + b <= 6]))
+    assert (widest.sense, widest.bound >= 9) == ("max", True)
+    assert float(widest) == pytest.approx(9.0, rel=1e-8)
+
+
 def test_it_is_offered_at_the_top():
     assert md.prove is prove

@@ -241,11 +241,6 @@ class PrivacyContract(MenuProblem):
         size = len(self.population.types)
         return size * (size if self.information == "incomplete" else 2)
 
-    def from_statement(self, values: Mapping[str, Any]) -> Variables:
-        from mechdesign.families.contract.privacy_contract_methods import priced_variables
-
-        return priced_variables(self, np.asarray(values["epsilon"]))
-
     # Judging candidates
 
     def error(self, epsilon: Array) -> float:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -445,15 +446,15 @@ def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:
     return posted if posted is not None else post_within_budget(rules, ordered, problem.budget)
 
 
-def priced_variables(problem: PrivacyContract, epsilon: Array) -> dict[str, Array]:
-    """Return the variables of a menu with about these epsilons, which keeps budget and incentives exactly.
+def from_statement(problem: PrivacyContract, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a menu with about the statement's epsilons, which keeps budget and incentives exactly.
 
     Raises
     ------
     MethodError
         Where no such menu keeps the limits.
     """
-    posted = _priced(problem, epsilon)
+    posted = _priced(problem, np.asarray(values["epsilon"], dtype=np.float64))
     if posted is None:
         raise MethodError(problem.name, "the solver's epsilons miss the limits", "use closed-form")
     return dict(outcome_of(problem, posted, status="feasible").variables)

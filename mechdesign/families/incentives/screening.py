@@ -169,7 +169,7 @@ class Screening(Problem[ScreeningMenu]):
         payments, size = cp.Variable(len(types), name="payments"), len(types)
         if self.quantities is None:
             quantity = cp.Variable(size, name="quantity", nonneg=True)
-            costs, rows = float(self.cost) / 2.0 * cp.square(quantity), []
+            costs, rows = float(self.cost_of(Fraction(1))) * cp.square(quantity), []
         else:
             offered = np.array(self.quantities, dtype=float)
             lotteries = cp.Variable((size, len(offered)), name="lotteries", nonneg=True)

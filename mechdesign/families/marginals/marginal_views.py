@@ -20,7 +20,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, toml_text, whole
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, one_of, privacy_epsilon
 from mechdesign.core.values import abridged
@@ -386,38 +386,27 @@ class MarginalViews(Problem[MarginalRelease]):
     def statement(self) -> cvxpy.Problem:
         import cvxpy as cp
 
-        from mechdesign.families.marginals.view_candidates import candidates
-
-        terms = view_evaluation.terms(self, candidates(self).views)
+        terms = view_evaluation.terms(self, self._candidates()[0])
         shares = cp.Variable(terms.information.shape[1], name="shares", nonneg=True)
         even = terms.information @ np.full(shares.size, 1.0 / shares.size)  # solvers like numbers next to 1
         errors = cp.multiply(terms.weights / even, cp.inv_pos((terms.information / even[:, None]) @ shares))
         value = cp.sum(errors) if self.criterion == "mean" else len(terms.weights) * cp.max(errors)
         return cp.Problem(cp.Minimize(value / self.users), [(cp.sum(shares) == 1).set_label("users")])
 
-    def why_no_statement(self) -> str | None:
-        from mechdesign.families.marginals.view_candidates import candidates, impossible
+    def _candidates(self) -> tuple[list[View], str | None]:
+        """Return the views of the statement, or why they cannot be listed, from the methods."""
+        function = companion(type(self), "listed_views")
+        assert function is not None
+        listed: tuple[list[View], str | None] = function(self)
+        return listed
 
+    def why_no_statement(self) -> str | None:
         if self.criterion == "rule":
             return "the thesis's rule chooses a size and a covering by formulas, without a program"
-        if (reason := impossible(self)) is not None:
-            return reason
-        left_out = bool(candidates(self).left_out)
-        return (
-            "its views are too many to be listed: the program would be over some of them"
-            if left_out
-            else None
-        )
+        return self._candidates()[1]
 
     def statement_size(self) -> int:
-        from mechdesign.families.marginals.view_candidates import candidates
-
-        return int(view_evaluation.terms(self, candidates(self).views).information.nnz)
-
-    def from_statement(self, values: Mapping[str, Any]) -> Variables:
-        from mechdesign.families.marginals.view_candidates import candidates, outcome
-
-        return outcome(self, candidates(self).views, np.maximum(values["shares"], 0.0)).variables
+        return int(view_evaluation.terms(self, self._candidates()[0]).information.nnz)
 
     # Judging candidates
 

@@ -19,7 +19,7 @@ report one product of subsets of all attributes, or scattered cells of the whole
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from mechdesign.families.marginals.view_candidates import (
     why_no_symmetric_views,
     why_not_rule,
 )
+from mechdesign.families.marginals.view_errors import View
 from mechdesign.families.marginals.view_evaluation import mean_error
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.statement import statement_method
@@ -273,6 +274,22 @@ def run_worst_lp(problem: MarginalViews) -> Outcome:
 def why_not_worst_lp(problem: MarginalViews) -> str | None:
     """Return why the method does not apply (it is for the worst error), or None."""
     return None if problem.criterion == "worst" else f"it is for criterion 'worst', not '{problem.criterion}'"
+
+
+def listed_views(problem: MarginalViews) -> tuple[list[View], str | None]:
+    """Return all views of the statement, or why they are not listed."""
+    reason = impossible(problem)
+    if reason is not None:
+        return [], reason
+    pool = candidates(problem)
+    text = "its views are too many to be listed: the program would be over some of them"
+    return list(pool.views), text if pool.left_out else None
+
+
+def from_statement(problem: MarginalViews, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the views with a share worth having."""
+    shares = np.maximum(values["shares"], 0.0)
+    return dict(outcome(problem, listed_views(problem)[0], shares).variables)
 
 
 METHODS = (

@@ -214,14 +214,6 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
             return "the offsets are below the accuracy of the solver; the closed form is exact"
         return None
 
-    def from_statement(self, values: Mapping[str, Any]) -> Variables:
-        from mechdesign.families.mean.interval_methods import rounded_inward
-
-        a, b = float(values["a"]), float(values["b"])
-        width = 1.0 / (1.0 + a + b)
-        interval = rounded_inward(self, a * width, (1.0 + a) * width, b * width)
-        return {"interval": list(interval or (0.0, 0.0))}
-
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:

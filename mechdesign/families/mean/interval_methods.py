@@ -30,6 +30,8 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.exact.randomness import BITS
@@ -205,6 +207,14 @@ def why_no_branching(problem: MeanInterval) -> str | None:
     if problem.epsilon > 0.0 and least_offset(problem.epsilon) == 0.0:
         return "the offsets are beyond double precision; the closed form is exact"
     return None
+
+
+def from_statement(problem: MeanInterval, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the interval of the statement's offsets, rounded inward."""
+    a, b = float(values["a"]), float(values["b"])
+    width = 1.0 / (1.0 + a + b)
+    interval = rounded_inward(problem, a * width, (1.0 + a) * width, b * width)
+    return {"interval": list(interval or (0.0, 0.0))}
 
 
 METHODS = (

@@ -265,11 +265,6 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     def statement_size(self) -> int:
         return self.size * (self.size - 1) * self.reports
 
-    def from_statement(self, values: Mapping[str, Any]) -> Variables:
-        from mechdesign.families.response.linear_program import polished
-
-        return {"channel": polished(self, np.asarray(values["channel"]))[0]}
-
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:

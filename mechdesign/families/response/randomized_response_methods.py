@@ -32,6 +32,7 @@ Dual: prices y with y . s >= mu(s) for all s. Any y becomes feasible by adding t
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,6 +173,11 @@ def why_no_staircase(problem: RandomizedResponse) -> str | None:
     if problem.epsilon > 30:
         return "e^epsilon is too large for its coefficients"
     return None
+
+
+def from_statement(problem: RandomizedResponse, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the channel of a statement, repaired so that it is private exactly."""
+    return {"channel": polished(problem, np.asarray(values["channel"]))[0]}
 
 
 METHODS = (

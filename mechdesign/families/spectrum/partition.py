@@ -387,7 +387,9 @@ class SpectrumPartition(Problem[Mechanism]):
             joint = cp.multiply(self.masses[:, None], channel)
             rows.append((joint <= self.cap * ones @ cp.sum(joint, axis=0, keepdims=True)).set_label("cap"))
         elif self.notion == "slack":
-            over = cp.pos(channel[self.pairs[:, 0]] - math.exp(self.epsilon) * channel[self.pairs[:, 1]])
+            over = cp.pos(
+                channel[self.pairs[:, 0]] - math.exp(self.epsilon or 0.0) * channel[self.pairs[:, 1]]
+            )
             rows.append((cp.sum(over, axis=1) <= self.delta).set_label("privacy"))
         rows.append((cp.sum(channel, axis=1) == 1).set_label("channel"))
         lost = cp.multiply(np.outer(self.masses, self.losses), channel)

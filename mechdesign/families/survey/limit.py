@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -40,10 +40,12 @@ from mechdesign.families.survey import limit_bounds as proofs
 from mechdesign.families.survey.limit_bounds import (
     Effects,
     Part,
+    answer_masks,
     bounds_of,
     checked_column,
     effects_of,
     kind_information,
+    tables_below,
 )
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.statement import statement_method
@@ -214,10 +216,7 @@ class SurveyLimit(Problem[Any]):
     def from_statement(self, values: Mapping[str, Any]) -> Variables:
         shares = np.maximum(values["shares"], 0.0)
         used = np.flatnonzero(shares > DROPPED * shares.max())
-        sets = [
-            {"answers": [place for place in range(bits.bit_length()) if bits >> place & 1]}
-            for bits in classes_of(self.effects).numbers[used].tolist()
-        ]
+        sets = answer_sets(classes_of(self.effects).numbers[used])
         return {"sets": sets, "shares": shares[used] / shares[used].sum()}
 
     # Judging candidates
@@ -356,11 +355,8 @@ def outcome(
     return Outcome(status, variables, bound, source, solver)
 
 
-MOST_IN_ALL = 20
-"""Answers in all, of which there are 2^20 sets."""
-
-MOST_LISTED = 14
-"""Answers in all whose sets are listed for the statement."""
+MOST_IN_ALL, MOST_LISTED = 20, 14
+"""Answers in all, of which there are 2^20 sets; and those whose sets are listed for the statement."""
 
 SETS_AT_ONCE = 1 << 16
 """Sets that are looked at at a time."""
@@ -433,8 +429,8 @@ def classes_of(effects: Effects) -> SetClasses:
     """
     sizes = effects.sizes
     answers = math.prod(sizes)
-    tables = sorted({table for kind in effects.members for part in kind for table in _below(part)})
-    masks = {table: _masks(sizes, table) for table in tables}
+    tables = sorted({table for kind in effects.members for part in kind for table in tables_below(part)})
+    masks = {table: answer_masks(sizes, table) for table in tables}
     rows = []
     for start in range(1, 2**answers - 1, SETS_AT_ONCE):
         numbers = np.arange(start, min(start + SETS_AT_ONCE, 2**answers - 1), dtype=np.int64)
@@ -444,7 +440,11 @@ def classes_of(effects: Effects) -> SetClasses:
             for table in tables
         }
         norms = [
-            sum((-1) ** (len(part) - len(table)) * squares[table] for part in kind for table in _below(part))
+            sum(
+                (-1) ** (len(part) - len(table)) * squares[table]
+                for part in kind
+                for table in tables_below(part)
+            )
             for kind in effects.members
         ]
         keys = np.stack([np.bitwise_count(numbers).astype(np.int64), *norms, numbers], axis=1)
@@ -456,20 +456,9 @@ def classes_of(effects: Effects) -> SetClasses:
     return SetClasses(answers, firsts[:, -1], firsts[:, 0], firsts[:, 1:-1])
 
 
-def _below(part: Part) -> list[Part]:
-    return [table for count in range(len(part) + 1) for table in combinations(part, count)]
-
-
-def _masks(sizes: Sequence[int], table: Part) -> list[int]:
-    """Return the answers in each cell of a table, as bits."""
-    places = np.indices(sizes).reshape(len(sizes), -1)
-    cell = np.zeros(places.shape[1], dtype=np.int64)
-    for place in table:
-        cell = cell * sizes[place] + places[place]
-    bits = [0] * math.prod(sizes[place] for place in table)
-    for answer, number in enumerate(cell.tolist()):
-        bits[number] |= 1 << answer
-    return bits
+def answer_sets(numbers: NDArray[np.int64]) -> list[dict[str, list[int]]]:
+    """Return the answers of sets that are numbers, as bits."""
+    return [{"answers": [place for place in range(64) if bits >> place & 1]} for bits in numbers.tolist()]
 
 
 def mix_all_sets(problem: SurveyLimit) -> Outcome:
@@ -478,10 +467,7 @@ def mix_all_sets(problem: SurveyLimit) -> Outcome:
         return nothing()
     classes = classes_of(problem.effects)
     used, shares, bound = classes.best_mixture(problem.effects, problem.epsilon)
-    columns = [
-        {"answers": [place for place in range(bits.bit_length()) if bits >> place & 1]}
-        for bits in classes.numbers[used].tolist()
-    ]
+    columns = answer_sets(classes.numbers[used])
     source = "all sets of answers: what every private mechanism mixes"
     return outcome(problem, columns, shares, bound, source)
 

@@ -497,3 +497,20 @@ def bounds_of(effects: Effects, epsilon: float, information: Array) -> dict[str,
             effects, epsilon, information
         )
     return bounds
+
+
+def tables_below(part: Part) -> list[Part]:
+    """Return the tables over some of the questions of a part, and the one over none."""
+    return [table for count in range(len(part) + 1) for table in combinations(part, count)]
+
+
+def answer_masks(sizes: Sequence[int], table: Part) -> list[int]:
+    """Return the answers in each cell of a table, as bits."""
+    places = np.indices(sizes).reshape(len(sizes), -1)
+    cell = np.zeros(places.shape[1], dtype=np.int64)
+    for place in table:
+        cell = cell * sizes[place] + places[place]
+    bits = [0] * math.prod(sizes[place] for place in table)
+    for answer, number in enumerate(cell.tolist()):
+        bits[number] |= 1 << answer
+    return bits

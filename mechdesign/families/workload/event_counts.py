@@ -466,7 +466,7 @@ class EventCounts(Problem[EventRelease | WorkloadRelease]):
         return "with epsilon = 0 a report says nothing" if self.epsilon == 0.0 else None
 
     def statement_size(self) -> int:
-        return 2**self.states.size
+        return 1 << self.states.size
 
     def from_statement(self, values: Mapping[str, Any]) -> Variables:
         return self.queries.from_statement(values)

@@ -249,20 +249,7 @@ class LinearQueries(Problem[WorkloadRelease]):
         return "with epsilon = 0 a report says nothing" if self.epsilon == 0.0 else None
 
     def statement_size(self) -> int:
-        return 2**self.queries.size * (self.queries.size if self.is_worst else 1)
-
-    def from_statement(self, values: Mapping[str, Any]) -> Variables:
-        from mechdesign.families.workload.query_columns import closed
-        from mechdesign.families.workload.query_outcomes import pattern_variables
-
-        sets, amounts = all_sets(self.queries.size), np.maximum(values["weights"], 0.0)
-        used = amounts > 1e-9 * amounts.max()
-        sets, amounts = sets[used], amounts[used]
-        shares = self.shares
-        if self.is_worst:  # the population for which the estimates of this channel are best
-            shares = np.maximum(values["types"], 1e-9)
-            shares = shares / shares.sum()
-        return pattern_variables(sets, closed(amounts, columns_of(sets, math.exp(self.epsilon))), shares)
+        return (1 << self.queries.size) * (self.queries.size if self.is_worst else 1)
 
     # Judging candidates
 

@@ -25,9 +25,10 @@ tr(G M^-1) is convex in the chances w, so the best ones are found quickly, and n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -42,15 +43,21 @@ from mechdesign.families.workload.pattern_sets import (
     symmetric_reports,
     why_not_symmetric,
 )
-from mechdesign.families.workload.patterns import Array, Sets, columns_of
+from mechdesign.families.workload.patterns import Array, Sets, all_sets, columns_of
 from mechdesign.families.workload.query_columns import (
     LARGEST,
     all_columns,
+    closed,
     column_generation,
     why_not_all_columns,
     why_not_columns,
 )
-from mechdesign.families.workload.query_outcomes import infeasible, outcome, spectral_bound
+from mechdesign.families.workload.query_outcomes import (
+    infeasible,
+    outcome,
+    pattern_variables,
+    spectral_bound,
+)
 from mechdesign.families.workload.simple_reports import (
     cell_sets,
     or_simple,
@@ -408,6 +415,17 @@ ACCURATE = 6.0
 def is_beyond_accuracy(problem: LinearQueries) -> bool:
     """Whether the worst type's error is too small for a conic solver, which then loses up to 2 %."""
     return problem.is_worst and problem.epsilon > ACCURATE
+
+
+def from_statement(problem: LinearQueries, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the patterns in use with weights that sum to 1 for every type, and the population."""
+    sets, amounts = all_sets(problem.queries.size), np.maximum(values["weights"], 0.0)
+    used = amounts > 1e-9 * amounts.max()
+    sets, amounts, shares = sets[used], amounts[used], problem.shares
+    if problem.is_worst:  # the population for which the estimates of this channel are best
+        shares = np.maximum(values["types"], 1e-9)
+        shares = shares / shares.sum()
+    return pattern_variables(sets, closed(amounts, columns_of(sets, math.exp(problem.epsilon))), shares)
 
 
 METHODS = (

@@ -88,7 +88,7 @@ def all_columns(problem: LinearQueries) -> Outcome:
 def why_not_all_columns(problem: LinearQueries) -> str | None:
     """Return why not all patterns can be used, or None."""
     if problem.is_worst:
-        return "it minimizes an average; for the worst type use cvxpy or populations"
+        return "it minimizes an average; for the worst type use populations or statement"
     if problem.queries.size > MOST_TYPES:
         return f"2^{problem.queries.size} patterns are too many; use columns"
     return None

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.load import DataSettings, load_model
+from mechdesign.catalog.data_settings import DataSettings
+from mechdesign.catalog.load import load_model
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.core.solution import Solution

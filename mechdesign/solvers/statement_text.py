@@ -30,23 +30,23 @@ def program_dict(problem: Problem[Any]) -> dict[str, Any]:
     Examples
     --------
     >>> import mechdesign as md
-    >>> shown = program_dict(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
-    >>> shown["kind"], shown["variables"]
+    >>> document = program_dict(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))
+    >>> document["kind"], document["variables"]
     ('linear program', [{'name': 'channel', 'shape': [2, 2], 'domain': 'nonnegative'}])
     """
     reason = problem.why_no_statement()
     if type(problem).statement is Problem.statement:
         return {"problem": problem.name, "source": None, "reason": reason}
-    shown: dict[str, Any] = {
+    document: dict[str, Any] = {
         "problem": problem.name,
         "source": textwrap.dedent(inspect.getsource(type(problem).statement)).rstrip(),
         "reason": reason,
     }
     if reason is None and problem.statement_size() > MOST:
-        shown["reason"] = (
+        document["reason"] = (
             f"with these parameters its variables are too many to be listed; the limit is {MOST}"
         )
-    return shown if shown["reason"] else shown | _sizes(problem.statement())
+    return document if document["reason"] else document | _sizes(problem.statement())
 
 
 def _sizes(program: cvxpy.Problem) -> dict[str, Any]:
@@ -131,23 +131,23 @@ def program_text(problem: Problem[Any], name: str) -> str:
     name : str
         The model that has these parameters.
     """
-    shown = program_dict(problem)
+    document = program_dict(problem)
     lines = [f"{name}: {problem.name} as a program"]
-    if shown["source"] is None:
-        return f"{lines[0]}: none, for {shown['reason']}"
-    lines += ["", textwrap.indent(shown["source"], "  "), ""]
-    if shown["reason"]:
-        return "\n".join([*lines, f"not for these parameters: {shown['reason']}"])
-    verb = "maximize" if shown["sense"] == "max" else "minimize"
-    cones = ", ".join(f"{counted(number, cone)}" for cone, number in shown["cones"].items())
-    lines.append(f"{verb}: {shown['kind']}, convex by {shown['convex']}{f'; {cones}' if cones else ''}")
-    for one in shown["variables"]:
+    if document["source"] is None:
+        return f"{lines[0]}: none, for {document['reason']}"
+    lines += ["", textwrap.indent(document["source"], "  "), ""]
+    if document["reason"]:
+        return "\n".join([*lines, f"not for these parameters: {document['reason']}"])
+    verb = "maximize" if document["sense"] == "max" else "minimize"
+    cones = ", ".join(f"{counted(number, cone)}" for cone, number in document["cones"].items())
+    lines.append(f"{verb}: {document['kind']}, convex by {document['convex']}{f'; {cones}' if cones else ''}")
+    for one in document["variables"]:
         shape = " x ".join(map(str, one["shape"])) or "1"
         lines.append(f"  variable {one['name']}: {shape}, {one['domain']}")
-    total = sum(one["rows"] for one in shown["constraints"])
+    total = sum(one["rows"] for one in document["constraints"])
     lines.append(f"  {counted(total, 'row')} of constraints")
     named: dict[tuple[str, str], int] = {}
-    for one in shown["constraints"]:
+    for one in document["constraints"]:
         key = one["name"], one["relation"]
         named[key] = named.get(key, 0) + one["rows"]
     listed = list(named.items())
