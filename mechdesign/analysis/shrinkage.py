@@ -31,7 +31,7 @@ from mechdesign.collect.intervals import normal_quantile
 from mechdesign.core.errors import MethodError, ParameterError, counted, suggestion
 from mechdesign.core.validation import integer
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import Columns, Tidy
+from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
@@ -106,8 +106,8 @@ class ShownShares(Tidy):
 
     def __str__(self) -> str:
         rows = [
-            [name, f"{shown:.5f}", f"{value:.5f}", f"{error:.2g}"]
-            for name, shown, value, error in zip(
+            [name, f"{share:.5f}", f"{value:.5f}", f"{error:.2g}"]
+            for name, share, value, error in zip(
                 self.categories, self.value, self.unbiased, self.standard_error, strict=True
             )
         ]

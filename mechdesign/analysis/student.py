@@ -97,13 +97,13 @@ def _place(limits: Limits, row: int, value: float) -> float:
         above = excess(high)
     for _ in range(STEPS):
         middle = (low * above - high * below) / (above - below)
-        found = excess(middle)
-        if abs(found) <= CLOSE * abs(value) or high - low < CLOSE:
+        height = excess(middle)
+        if abs(height) <= CLOSE * abs(value) or high - low < CLOSE:
             return middle
-        if found < 0.0:
-            low, below, above = middle, found, above / 2.0
+        if height < 0.0:
+            low, below, above = middle, height, above / 2.0
         else:
-            high, above, below = middle, found, below / 2.0
+            high, above, below = middle, height, below / 2.0
     return low
 
 

@@ -21,7 +21,7 @@ from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.values import abridged, changed
-from mechdesign.data.frames import Columns, Tidy
+from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.numbers import plain
 from mechdesign.show.tables import html_table, table
 from mechdesign.work.cache import Cache, default_cache, key_of

@@ -173,12 +173,12 @@ WEIGHING = ("by", "weights", "margins", "strata", "cluster")
 
 def _is_weighted(options: argparse.Namespace) -> bool:
     """Whether an ``estimate`` compares groups or weighs reports."""
-    wanted = any(getattr(options, name, None) is not None for name in WEIGHING)
-    if wanted and options.shrunk is not None:
+    weighs = any(getattr(options, name, None) is not None for name in WEIGHING)
+    if weighs and options.shrunk is not None:
         raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
-    if not wanted and getattr(options, "question", None) is not None:
+    if not weighs and getattr(options, "question", None) is not None:
         raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
-    return wanted
+    return weighs
 
 
 def _run_options(run: argparse.ArgumentParser) -> None:
@@ -406,9 +406,9 @@ def _require_one_row_each(
         raise ParameterError("--person", "is not for the standard input", "save it to a file")
     if not isinstance(mechanism, CollectingMechanism):
         return
-    asked = options.column or mechanism.data_columns
+    columns = options.column or mechanism.data_columns
     try:
-        repeats = repeats_in(files, asked, options.person, form)
+        repeats = repeats_in(files, columns, options.person, form)
     except DataError:
         if options.person:
             raise

@@ -45,10 +45,10 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.values import encode
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
-from mechdesign.data.frames import Columns, Tidy, with_question
 from mechdesign.data.intake import Block, MissingRule, length
 from mechdesign.data.outputs import DATA, RESULTS, require_output, require_suffix
 from mechdesign.data.reading import Copies, FileTable, require_different
+from mechdesign.data.tidy import Columns, Tidy, with_question
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import (
     COUNTING,
@@ -133,7 +133,7 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
     """Return the grids that a file takes: a workbook all, another one a single grid without its errors."""
     if path.lower().endswith(".xlsx"):
         return grids
-    from mechdesign.data.frames import ERRORS  # with what draws them, which takes time
+    from mechdesign.data.tidy import ERRORS  # with what draws them, which takes time
 
     values = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
     if len(values) > 1:

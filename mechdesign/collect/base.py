@@ -1,8 +1,4 @@
-"""The noun *mechanism*: an object that runs, saves to JSON, and is audited again when it is loaded.
-
-A mechanism that collects also has a client, which makes reports on users' devices, and a server, which counts
-them and estimates.
-"""
+"""The noun *mechanism*: it runs, saves to JSON, and is audited when loaded; collecting ones have a server."""
 
 from __future__ import annotations
 

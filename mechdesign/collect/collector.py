@@ -42,8 +42,9 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted, margin_text
 from mechdesign.core.validation import user_count
 from mechdesign.core.values import USERS, EstimateT_co, Forecast, json_object
-from mechdesign.data.frames import Columns, Tidy, is_table
+from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Coded, Intake, Source, Values
+from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.numbers import require_no_mask
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.show.tables import table, to_error

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import counted, listed, margin_text, printable
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import Columns, Tidy, tidy_columns
+from mechdesign.data.tidy import Columns, Tidy, tidy_columns
 from mechdesign.show.tables import table, to_error
 
 if TYPE_CHECKING:

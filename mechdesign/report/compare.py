@@ -15,7 +15,7 @@ from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import find_method, methods_of, reason_against, solve
 from mechdesign.core.values import encode
-from mechdesign.data.frames import Columns, Tidy
+from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.numbers import rounding_allowance
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures

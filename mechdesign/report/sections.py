@@ -15,7 +15,7 @@ from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin
 from mechdesign.core.values import changed
 from mechdesign.data.about import QuestionText
-from mechdesign.data.frames import OF_ANSWERED, Quantiles
+from mechdesign.data.tidy import OF_ANSWERED, Quantiles
 from mechdesign.show.figure import Figure, Heat, Panel
 from mechdesign.show.panels import ANYTHING, SHARE, axis_names
 

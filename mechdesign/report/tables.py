@@ -28,8 +28,8 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.core.values import encode
-from mechdesign.data.frames import Columns, one_cell, stacked
 from mechdesign.data.intake import Block
+from mechdesign.data.tidy import Columns, one_cell, stacked
 from mechdesign.data.writing import write_blocks
 from mechdesign.show.tables import table
 from mechdesign.work.files import whole_file

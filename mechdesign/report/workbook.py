@@ -21,7 +21,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import DataError, MissingPackageError, decimals_of, printable
 from mechdesign.core.extensions import installed_version
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.data.frames import OF_ANSWERED, Columns, Quantiles
+from mechdesign.data.tidy import OF_ANSWERED, Columns, Quantiles
 from mechdesign.report.sections import UNKNOWN, Grid, ResultTable, Section, sections_of, unit_of
 from mechdesign.show.panels import SHARE, cut_ends
 from mechdesign.work.files import whole_file

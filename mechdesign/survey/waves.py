@@ -31,7 +31,7 @@ from mechdesign.core.guarantee import Guarantee, exact_text
 from mechdesign.core.validation import probability_text, written_number
 from mechdesign.core.values import changed, encode
 from mechdesign.data.about import EarlierWave
-from mechdesign.data.frames import Columns, Tidy
+from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.show.figure import Figure
 from mechdesign.show.tables import table
 
@@ -207,7 +207,7 @@ class WaveEstimates(Tidy):
     names : tuple of str
         What the waves are called, the first one first.
     results : tuple
-        Their results, each with :meth:`~mechdesign.data.frames.Tidy.tidy`.
+        Their results, each with :meth:`~mechdesign.data.tidy.Tidy.tidy`.
     guarantees : tuple of Guarantee or None
         Of one report of each.
     population : bool

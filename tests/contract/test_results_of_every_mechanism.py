@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mechdesign.data.frames import Tidy
+from mechdesign.data.tidy import Tidy
 from mechdesign.report.page.results import Estimation, results_page
 from mechdesign.report.sections import sections_of
 from tests.contract.test_every_mechanism import COUNTED, made, reports_of, server_of

@@ -19,7 +19,7 @@ from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import EstimationError, ParameterError, counted, margin_text
 from mechdesign.core.validation import integer, one_of
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import Columns, CrossTable, tidy_columns
+from mechdesign.data.tidy import Columns, CrossTable, tidy_columns
 from mechdesign.families.joint.likelihood import (
     EffectMoments,
     Likelihood,

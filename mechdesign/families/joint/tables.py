@@ -28,8 +28,8 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.core.errors import DataError, ParameterError, named_option, option
-from mechdesign.data.frames import AskedTables
 from mechdesign.data.intake import Block, Source
+from mechdesign.data.tidy import AskedTables
 from mechdesign.exact.bits import Packed, as_texts, width
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import bit_source

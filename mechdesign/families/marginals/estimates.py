@@ -22,7 +22,7 @@ from mechdesign.core.errors import DataError, MissingPackageError, counted
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.validation import integer
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import CrossTables
+from mechdesign.data.tidy import CrossTables
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.marginals.marginal_table import (
     MarginalEstimate,

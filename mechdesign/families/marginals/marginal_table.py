@@ -41,7 +41,7 @@ from mechdesign.collect.scores import few_users, implausible
 from mechdesign.core.errors import EstimationError, counted, listed
 from mechdesign.core.validation import integer
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import Columns, CrossTable, tidy_columns
+from mechdesign.data.tidy import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.marginals.sets.estimates import CountedTable
 from mechdesign.show.figure import Figure

@@ -37,8 +37,9 @@ from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.server import Server, report_rule
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option
 from mechdesign.core.validation import integer
-from mechdesign.data.frames import AskedTables, FrameTable
+from mechdesign.data.frames import FrameTable
 from mechdesign.data.intake import Block, Source, Values
+from mechdesign.data.tidy import AskedTables
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal

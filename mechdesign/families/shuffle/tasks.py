@@ -21,8 +21,8 @@ from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.core.errors import RowError, counted, margin_text
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, json_object
-from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.data.intake import array_of
+from mechdesign.data.tidy import Columns, tidy_columns
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import SingleLimits
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise

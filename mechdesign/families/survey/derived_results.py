@@ -16,7 +16,7 @@ from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.collect.intervals import ScalarLimits, quantile_ends, tail_of
 from mechdesign.collect.scores import few_users
 from mechdesign.core.errors import counted
-from mechdesign.data.frames import Quantiles
+from mechdesign.data.tidy import Quantiles
 from mechdesign.families.survey.group_scores import (
     CellScores,
     Groups,

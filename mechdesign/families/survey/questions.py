@@ -135,7 +135,7 @@ Kind = Literal["categorical", "ordered", "number"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
-def scores_of(where: str, value: Sequence[Any], kind: str, labels: Sequence[str]) -> tuple[float, ...]:
+def rating_scores(where: str, value: Sequence[Any], kind: str, labels: Sequence[str]) -> tuple[float, ...]:
     """Return the numbers of the labels of an ordered question, checked; none where none are stated."""
     if not value:
         return ()
@@ -279,7 +279,7 @@ class Question(_Asked):
             skip,
             tuple(frequencies),
             cumulative,
-            scores_of(where, scores, kind, labels),
+            rating_scores(where, scores, kind, labels),
             open_ends,
         )
         if self.frequencies:

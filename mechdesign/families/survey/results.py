@@ -24,7 +24,7 @@ from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import require_keys
 from mechdesign.core.values import USERS, changed
-from mechdesign.data.frames import (
+from mechdesign.data.tidy import (
     ERRORS,
     OF_ANSWERED,
     TIDY,

@@ -16,7 +16,7 @@ from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.values import Counter
-from mechdesign.data.frames import Quantiles
+from mechdesign.data.tidy import Quantiles
 from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,

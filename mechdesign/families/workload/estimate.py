@@ -32,7 +32,7 @@ from mechdesign.collect.intervals import (
 from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range
-from mechdesign.data.frames import Quantiles
+from mechdesign.data.tidy import Quantiles
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
 from mechdesign.show.tables import edge_texts

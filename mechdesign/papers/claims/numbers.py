@@ -17,7 +17,7 @@ import numpy as np
 from mechdesign.catalog.curves import CurvePoints, own_value
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.core.values import encode
-from mechdesign.data.frames import Columns, one_cell
+from mechdesign.data.tidy import Columns, one_cell
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import COMPARISONS, LOST, entries, kind_of
 from mechdesign.papers.claims.judge import Series

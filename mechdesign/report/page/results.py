@@ -10,7 +10,7 @@ from typing import Any
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import margin_text, printable
-from mechdesign.data.frames import OF_ANSWERED
+from mechdesign.data.tidy import OF_ANSWERED
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     figure_values,

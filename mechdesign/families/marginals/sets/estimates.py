@@ -35,8 +35,8 @@ from mechdesign.collect.scores import few_users, implausible
 from mechdesign.core.errors import DataError, counted
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import AskedTables, Columns, CrossTable, CrossTables, with_question
 from mechdesign.data.intake import Block, Source
+from mechdesign.data.tidy import AskedTables, Columns, CrossTable, CrossTables, with_question
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes

@@ -14,7 +14,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import ParameterError, listed
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import json_object
-from mechdesign.data.frames import Columns, CrossTable, CrossTables, tidy_columns
+from mechdesign.data.tidy import Columns, CrossTable, CrossTables, tidy_columns
 from mechdesign.families.marginals.papers.rivals.base import (
     Array,
     Codes,

@@ -37,8 +37,8 @@ from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.data.frames import AskedTables
 from mechdesign.data.intake import Block, Source
+from mechdesign.data.tidy import AskedTables
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
