@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise, product
@@ -429,7 +430,7 @@ class SurveyResult:
     def rows(self, level: float = 0.95) -> Iterator[tuple[str, str, float, float, float, float]]:
         """Yield (result, category, estimate, standard error, low, high); cumulative shares as 'up to ...'."""
         more = [(group.estimate, "") for group in self.groups]
-        own = (self.estimate, ""), (self.cumulative, "up to "), (self.answered, f"{OF_ANSWERED}: ")
+        own = (self.estimate, ""), (self.cumulative, UP_TO), (self.answered, f"{OF_ANSWERED}: ")
         for estimate, prefix in (*own, (self.mean, ""), *more):
             if estimate is None:
                 continue
@@ -438,7 +439,8 @@ class SurveyResult:
             columns = (np.atleast_1d(item) for item in (estimate.value, estimate.standard_error, low, high))
             for name, *numbers in zip(names, *columns, strict=True):
                 value, error, below, above = map(float, numbers)
-                yield self.name, f"{prefix}{name}", value, error, below, above
+                text = up_to(name) if prefix is UP_TO else f"{prefix}{name}"
+                yield self.name, text, value, error, below, above
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -454,6 +456,23 @@ class SurveyResult:
         if self.groups:
             result["groups"] = [group.as_json() for group in self.groups]
         return result
+
+
+UP_TO = "up to "
+
+
+def up_to(category: str) -> str:
+    """Return what a cumulative share is of; of a range of numbers the upper end says it.
+
+    Examples
+    --------
+    >>> up_to("fair"), up_to("18 to 29"), up_to("0 to below 1.5")
+    ('up to fair', 'up to 29', 'below 1.5')
+    """
+    ends = re.fullmatch(r"-?[\d.]+ to (below )?(-?[\d.]+)", category)
+    if ends is None:
+        return f"{UP_TO}{category}"
+    return f"{ends[1] or UP_TO}{ends[2]}"
 
 
 @dataclass(frozen=True)
