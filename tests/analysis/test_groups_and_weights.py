@@ -17,7 +17,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection
 from mechdesign.families.mean import Duchi
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 
 YES = KaryResponse.of(2, 2.0, labels=["no", "yes"])
 
@@ -44,7 +44,7 @@ def test_a_group_has_the_estimate_of_its_reports():
 
 
 def test_groups_of_a_survey():
-    survey = Survey.of(
+    survey = SurveyMechanism.of(
         [Question("smokes", labels=("no", "yes")), Question("age", "number", low=0, high=90)], 4.0
     )
     rng = np.random.default_rng(3)

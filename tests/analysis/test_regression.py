@@ -218,9 +218,11 @@ def test_what_cannot_be_had_is_one_line(public, formula, options, words):
 
 
 def test_private_names_are_refused():
-    from mechdesign.families.survey import Question, Survey
+    from mechdesign.families.survey import Question, SurveyMechanism
 
-    survey = Survey.of([Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))], 4.0)
+    survey = SurveyMechanism.of(
+        [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))], 4.0
+    )
     reports = survey.randomize({"smokes": ["no", "yes"] * 50, "sex": ["f"] * 100}, rng=1)
     answers = answers_of(survey, reports, {"age": np.arange(100.0)})
     with pytest.raises(ParameterError, match="'sex' is private"):
