@@ -42,7 +42,8 @@ def add_commands(command: AddCommand) -> None:
 def _options(ledger: argparse.ArgumentParser) -> None:
     actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
     opened = _action(actions, "open", _open, "make an empty ledger")
-    opened.add_argument(
+    text = f"the survey that it belongs to: {NAMED}"
+    opened.add_argument("--survey", required=True, metavar="SURVEY", help=text)
         "--survey", required=True, metavar="SURVEY", help=f"the survey it belongs to: {NAMED}"
     )
     opened.add_argument("--epsilon", metavar="E", required=True, help="the limit for each group, also as 1/3")
