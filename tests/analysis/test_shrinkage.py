@@ -14,7 +14,7 @@ from mechdesign.collect.oracle import best_size
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection
 from mechdesign.families.mean import Duchi
-from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey import Question, SurveyMechanism
 
 
 def estimate_of(truth: np.ndarray, users: int, epsilon: float, seed: int):
@@ -91,7 +91,9 @@ def test_the_top_is_unbiased():
 
 
 def test_surveys_and_what_has_no_shares():
-    survey = Survey.of([Question("a", labels=("x", "y", "z")), Question("n", "number", low=0, high=9)], 4.0)
+    survey = SurveyMechanism.of(
+        [Question("a", labels=("x", "y", "z")), Question("n", "number", low=0, high=9)], 4.0
+    )
     result = survey.estimate(survey.randomize({"a": ["x", "y"] * 300, "n": [1.0] * 600}, rng=1))
     assert list(shown_of(result, "cut").as_json()) == ["a"]
     mechanism = Duchi(1.0)
