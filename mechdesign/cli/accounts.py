@@ -19,6 +19,7 @@ WITHIN = 1e-6
 """The delta of totals, where none is given."""
 HEAD = 256
 MOST_NAMED = 8
+NAMED = "its name, or its mechanism file"
 OTHER = "for such make another ledger with --account sums, whose limit comes on top of this one"
 
 
@@ -41,7 +42,8 @@ def add_commands(command: AddCommand) -> None:
 def _options(ledger: argparse.ArgumentParser) -> None:
     actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
     opened = _action(actions, "open", _open, "make an empty ledger")
-    opened.add_argument("--survey", required=True, metavar="TEXT", help="the survey that it belongs to")
+    text = f"the survey that it belongs to: {NAMED}"
+    opened.add_argument("--survey", required=True, metavar="SURVEY", help=text)
     opened.add_argument("--epsilon", metavar="E", required=True, help="the limit for each group, also as 1/3")
     opened.add_argument(
         "--delta", metavar="D", default=str(WITHIN), help=f"of the limit (default {WITHIN:g})"
@@ -59,9 +61,9 @@ def _options(ledger: argparse.ArgumentParser) -> None:
     collected.add_argument(
         "--times", type=int, default=1, metavar="N", help="number of answers per participant (default 1)"
     )
-    collected.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
+    collected.add_argument("--survey", metavar="SURVEY", help="refuse the ledger of another survey")
     text = _action(actions, "show", _show, "print the collections and totals of each group")
-    text.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
+    text.add_argument("--survey", metavar="SURVEY", help="refuse the ledger of another survey")
 
 
 def _action(actions: Any, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
@@ -120,11 +122,35 @@ def _times(value: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
     return result
 
 
+def survey_name(text: str | None) -> str | None:
+    """Return the name of a survey: as it was typed, or the title in its mechanism file.
+
+    Raises
+    ------
+    ParameterError
+        For a mechanism file that says nothing about its survey.
+    """
+    if text is None or not is_mechanism_file(text):
+        return text
+    from mechdesign.collect import load_mechanism
+
+    about = load_mechanism(text).about
+    name = about.title or about.question or about.id
+    if not name:
+        raise ParameterError("--survey", f"{text} has neither a title nor an identity", "type a name")
+    return name
+
+
 def _open(options: argparse.Namespace) -> int:
     from mechdesign.ledger.ledger import open_ledger
 
     ledger = open_ledger(
-        options.ledger, options.survey, options.epsilon, options.delta, options.shuffled, options.account
+        options.ledger,
+        str(survey_name(options.survey)),
+        options.epsilon,
+        options.delta,
+        options.shuffled,
+        options.account,
     )
     if options.json:
         print_json(ledger.as_json())
@@ -145,7 +171,7 @@ def _collect(options: argparse.Namespace) -> int:
         options.mechanism,
         mechanism.about.id,
     )
-    ledger, allowed = record_collection(options.ledger, options.group, entry, options.survey)
+    ledger, allowed = record_collection(options.ledger, options.group, entry, survey_name(options.survey))
     group = ledger.named(options.group)
     total, (part, by) = ledger.total(group), ledger.decided(group)
     if options.json:
@@ -179,7 +205,7 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.ledger.ledger import load_ledger
     from mechdesign.show.tables import table
 
-    ledger = load_ledger(options.ledger, options.survey)
+    ledger = load_ledger(options.ledger, survey_name(options.survey))
     if options.json:
         totals = {
             group: {

@@ -253,7 +253,7 @@ def applicable_methods(problem: Problem) -> Iterator[Method]:
     >>> import mechdesign as md
     >>> problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
     >>> [method.name for method in applicable_methods(problem)]
-    ['closed-form', 'lp', 'convex', 'extreme-points']
+    ['closed-form', 'lp', 'convex', 'extreme-points', 'statement']
     """
     known = methods_of(problem)
     if not known:

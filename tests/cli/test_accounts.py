@@ -262,3 +262,15 @@ def test_a_refusal_says_what_decides(capsys):
     )
     assert run("ledger", "open", "m.json", "--survey", "S", "--epsilon", "6", "--account", "sum") == 2
     assert "--account: 'sum' is not a choice; did you mean 'sums'?" in capsys.readouterr().err
+
+
+def test_a_ledger_is_of_the_survey_in_a_mechanism_file(capsys):
+    KaryResponse.of(3, epsilon=1.0).described("How we work", id="w-26").save("staff.json")
+    assert run("ledger", "open", "p.ledger", "--survey", "staff.json", "--epsilon", "8") == 0
+    assert load_ledger("p.ledger").survey == "How we work"
+    assert run("ledger", "collect", "p.ledger", "staff.json", "--group", "all", "--survey", "staff.json") == 0
+    KaryResponse.of(3, epsilon=1.0).described("Another one", id="x").save("other.json")
+    assert run("ledger", "show", "p.ledger", "--survey", "other.json") == 2
+    assert "is the ledger of the survey 'How we work'" in capsys.readouterr().err
+    assert run("ledger", "open", "q.ledger", "--survey", "one.json", "--epsilon", "8") == 2
+    assert "one.json has neither a title nor an identity" in capsys.readouterr().err

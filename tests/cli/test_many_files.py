@@ -203,7 +203,10 @@ def test_count_files_that_do_not_fit(capsys):
         ),
         (["estimate", "m.json", "cut.json"], "cut.json: is damaged or cut short: not JSON"),
         (["merge", "cut.json", "-o", "x.json"], "cut.json: is damaged or cut short: not JSON"),
-        (["estimate", "m.json", "m.json"], "m.json: is not a file of counts"),
+        (
+            ["estimate", "m.json", "m.json"],
+            "m.json: no reports follow it; name each mechanism file before its",
+        ),
         (["count", "m.json", "none/*.csv", "-o", "x.json"], "none/*.csv: no file matches this pattern"),
         (["count", "m.json", "empty", "-o", "x.json"], "empty: is a folder without data files"),
         (["count", "m.json", "odd", "-o", "x.json"], "odd/reports.txt: is not a data file; use a pattern"),

@@ -239,6 +239,7 @@ def every_mechanism_saves_loads_and_audits(slug):
             mechanism = run.mechanism()
         except MechDesignError as error:  # refused: a certificate failed, which the error may name
             failed = not all(item.holds for item in run.certificates) or ": FAILS" in str(error)
+            failed = failed or "pays winners what they ask, which no rule of an auction does" in str(error)
             assert not run.found or failed
             continue
         if not isinstance(mechanism, Mechanism):

@@ -179,7 +179,7 @@ def test_a_changed_structure_is_refused(kary, keys, text):
         (("content", "distance", [[0.0, 1.0]]), "damaged"),
         (("content", None), "has no content"),
         (("content", lambda content: {"total": TOTAL}), "content is damaged (KeyError('weights'))"),
-        (("version", 4), "has version 4, this release reads 1 to 3; rebuild it"),
+        (("version", 5), "has version 5, this release reads 1 to 4; rebuild it"),
         (("format", "something"), "is not a mechanism file"),
     ],
 )

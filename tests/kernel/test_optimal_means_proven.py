@@ -83,7 +83,7 @@ def test_bounds_are_cut_at_what_is_trivially_known():
     assert "at most 2 from the optimum" in str(solution)
     assert found(Chance(), 0.5, 7.0).bound == 1.0
     assert found(Chance(), 0.5, 0.75).bound == 0.75
-    assert found(Loss(), 2.0, 1.5).bound_source == "a proof"
+    assert found(Loss(), 2.0, 1.5).bound_source == "asserted by the method: a proof"
 
 
 def test_every_error_is_known_to_be_at_least_zero():

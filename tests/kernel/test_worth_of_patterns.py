@@ -24,7 +24,7 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
         "all-columns",
         {"workload": {"name": "prefix", "size": 6}, "population": [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]},
     ),
-    ("cvxpy", {"workload": {"name": "prefix", "size": 5}, "weights": [1.0, 2.0, 3.0, 4.0]}),
+    ("statement", {"workload": {"name": "prefix", "size": 5}, "weights": [1.0, 2.0, 3.0, 4.0]}),
     ("populations", {"workload": {"name": "prefix", "size": 4}, "population": "worst"}),
     ("columns", {"workload": {"name": "prefix", "size": 12}}),
     ("symmetric", {"workload": {"name": "cyclic-ranges", "size": 16}}),
@@ -49,6 +49,8 @@ def test_queries_are_worth_what_solving_again_gives(method: str, given: dict[str
     assert worth.agrees is True
     assert worth.left is not None
     assert worth.slope == pytest.approx(worth.left.slope, rel=2e-3)
+    if method == "statement":  # its rows are others: the chances of a report, not patterns
+        return
     paid = sum(item.price for item in solution.sensitivity.binding)
     assert -math.exp(0.8) * paid == pytest.approx(worth.slope, rel=1e-5)
 

@@ -61,7 +61,7 @@ def test_labels_that_look_like_numbers_stay_texts(tmp_path):
 def test_a_newer_file_is_refused(tmp_path):
     KaryResponse.of(4, 1.0).save(tmp_path / "m.json")
     document = json.loads((tmp_path / "m.json").read_text())
-    for version in (0, 4, True, "2", None):
+    for version in (0, 5, True, "2", None):
         (tmp_path / "m.json").write_text(json.dumps({**document, "version": version}))
-        with pytest.raises(ModelFileError, match=r"this release reads 1 to 3; .*"):
+        with pytest.raises(ModelFileError, match=r"this release reads 1 to 4; .*"):
             load_mechanism(tmp_path / "m.json")

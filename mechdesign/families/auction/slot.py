@@ -227,6 +227,8 @@ class AuctionSlot(Problem[OnlineAuction]):
             (self.slot.able.T.astype(float) @ winners >= self.requirements).set_label("coverage"),
             (winners <= self.slot.admitted.astype(float)).set_label("reserve"),
         ]
+        if self.reserve is None:  # who is essential could ask any price, and nobody pays that
+            rows.append((winners <= 1.0 - self.slot.essential.astype(float)).set_label("bounded payments"))
         return cp.Problem(cp.Minimize(weights @ winners), rows)
 
     def statement_size(self) -> int:
