@@ -279,7 +279,8 @@ class WaveEstimates(Tidy):
                 answers.setdefault(question, []).append(categories)
         notes = []
         for question, sets in answers.items():
-            lone = sorted(set.union(*sets) - set.intersection(*sets))
+            first, *later = sets
+            lone = sorted(first.union(*later) - first.intersection(*later))
             if lone:
                 listed = ", ".join(f"'{category}'" for category in lone[:MOST_LONE])
                 more = f" and {len(lone) - MOST_LONE} more" if len(lone) > MOST_LONE else ""
