@@ -264,7 +264,7 @@ def regress(
         weights_of(answers, weights),
         column_codes(answers, cluster, named_option("cluster")),
     )
-    chosen = model or ("linear" if scores.is_number else "logit" if len(scores.names) == 2 else "multinomial")
+    chosen = model or ("linear" if scores.has_mean else "logit" if len(scores.names) == 2 else "multinomial")
     if chosen not in MODELS:
         raise ParameterError("model", f"no model '{chosen}'", suggestion(chosen, MODELS))
     if chosen == "linear":
@@ -281,6 +281,8 @@ def _category(scores: ReportScores, category: str | None) -> int | None:
     if scores.is_number:
         if category is not None:
             raise ParameterError("category", f"'{scores.question}' is a number", "omit it")
+        return None
+    if category is None and scores.ends is not None:
         return None
     if category is None:
         return len(scores.names) - 1

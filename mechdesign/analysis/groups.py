@@ -19,7 +19,7 @@ from mechdesign.analysis.asking import ReportTable, column_codes, weights_of
 from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import DifferenceLimits, holm, p_value
-from mechdesign.analysis.weights import raked, weighted_estimate
+from mechdesign.analysis.weights import OF_ANSWERED_NOTE, raked, weighted_estimate
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
@@ -227,7 +227,9 @@ def by_group(
             )
         )
         draws.append(groups[-1])
-    return _table(answers, column, groups, population or not plain), _differences(answers, draws)
+    notes = () if scores.ends is None else (OF_ANSWERED_NOTE,)
+    table = _table(answers, column, groups, population or not plain, notes)
+    return table, _differences(answers, draws)
 
 
 def _own_estimate(
@@ -238,19 +240,26 @@ def _own_estimate(
         raise EstimationError("by", f"no report of the group '{name}' says anything", "join it with another")
     estimate = answers.mechanism.estimate(answers.reports[mask], population=population)
     if hasattr(answers.mechanism, "questions"):
-        estimate = estimate[scores.question]
-        estimate = getattr(estimate, "estimate", estimate)
+        result = estimate.result(scores.question)
+        estimate = result.estimate if scores.ends is None else result.mean
+        if estimate is None:
+            raise EstimationError("by", f"too few answered in the group '{name}'", "join it with another")
     value, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.standard_error)
     limits = getattr(estimate, "limits", None) or NormalLimits(errors)
-    names = ("mean",) if scores.is_number else scores.names
+    names = ("mean",) if scores.has_mean else scores.names
     return GroupEstimate(name, names, value, errors, int(estimate.users), limits)
 
 
 def _table(
-    answers: ReportTable, column: str, groups: Sequence[GroupEstimate], population: bool
+    answers: ReportTable,
+    column: str,
+    groups: Sequence[GroupEstimate],
+    population: bool,
+    notes: tuple[str, ...],
 ) -> GroupEstimates:
     few = [group.name for group in groups if group.reports < FEW]
-    notes = (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals are rough",) if few else ()
+    if few:
+        notes += (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals are rough",)
     return GroupEstimates(
         np.concatenate([group.value for group in groups]),
         np.concatenate([group.standard_error for group in groups]),

@@ -158,7 +158,11 @@ class IndependenceTest:
         return json_object({**vars(self), "groups": list(self.groups), "notes": list(self.notes)})
 
     def __str__(self) -> str:
-        law = f"bootstrap of {self.draws} draws" if self.draws else f"chi-square, {self.freedom} degrees"
+        law = (
+            f"bootstrap of {self.draws} draws"
+            if self.draws
+            else f"chi-square, {counted(self.freedom, 'degree')}"
+        )
         answer = f"'{self.question}'" if self.question else "the answer"
         notes = "".join(f"\nnote: {note}" for note in self.notes)
         return (

@@ -256,17 +256,16 @@ def fit_linear(scores: ReportScores, design: Covariates, category: int | None = 
     scores : ReportScores
     design : Covariates
     category : int, optional
-        Of which answer the share is explained; not for numbers.
+        Of which answer the share is explained; without one the number, of those who answered.
     """
     informative = scores.information > 0.0
-    public = design.rows(informative)
-    place = 0 if category is None else category
-    matrix, target = public.matrix, scores.values[informative, place]
+    public, matrix = design.rows(informative), design.rows(informative).matrix
+    above, below = scores.ratio() if category is None else (scores.values, np.ones(len(scores)))
+    target, base = above[informative, category or 0], below[informative]
     weight = public.weight * scores.information[informative]
-    root = np.sqrt(weight)[:, None]
-    inverse = np.linalg.inv((root * matrix).T @ (root * matrix))
+    inverse = np.linalg.inv(matrix.T @ ((weight * base)[:, None] * matrix))
     value = inverse @ (matrix.T @ (weight * target))
-    influence = matrix * (weight * (target - matrix @ value))[:, None]
+    influence = matrix * (weight * (target - base * (matrix @ value)))[:, None]
     users, size = matrix.shape
     adjusted = (users - 1.0) / (users - size) if public.clusters is None else 1.0
     covariance = inverse @ public.spread(influence) @ inverse * adjusted

@@ -28,7 +28,7 @@ the survey's estimate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,9 @@ class ReportScores:
         Of a number.
     own_answers : tuple of str
         The columns of the likelihood, where these are other ones than those of the values: of queries.
+    ends : (low, high) or None
+        Of a number that may be skipped: its categories are the two ends, to one of which a report rounds it
+        at random, and no answer.
     """
 
     question: str
@@ -75,6 +78,7 @@ class ReportScores:
     likelihood: Array | None
     range: tuple[float, float] | None = None
     own_answers: tuple[str, ...] = ()
+    ends: tuple[float, float] | None = None
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -85,6 +89,30 @@ class ReportScores:
     def is_number(self) -> bool:
         """Whether the question asks for a number."""
         return self.range is not None
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether the mean of a number is estimated, of those who answered where it may be skipped."""
+        return self.is_number or self.ends is not None
+
+    def ratio(self) -> tuple[Array, Array]:
+        """Return numerators (n, k) and denominators (n,) of scores, whose sums have the estimate as quotient.
+
+        Denominators are 1, but for a number that may be skipped: there they estimate who answered.
+
+        Examples
+        --------
+        >>> table = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        >>> names = ("rounded to 2", "rounded to 6", "no answer")
+        >>> scores = ReportScores("hours", names, table, np.ones(3), None, ends=(2.0, 6.0))
+        >>> above, below = scores.ratio()
+        >>> above.ravel().tolist(), below.tolist()
+        ([2.0, 6.0, 0.0], [1.0, 1.0, 0.0])
+        """
+        if self.ends is None:
+            return self.values, np.ones(len(self.values))
+        answered = self.values[:, :2]
+        return answered @ np.array(self.ends)[:, None], answered.sum(axis=1)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -384,11 +412,19 @@ def _survey_scores(survey: Any, reports: Any) -> tuple[ReportScores, ...]:
 def _blank(survey: Any, place: int, users: int) -> ReportScores:
     question = survey.questions[place]
     names = ("mean",) if question.is_mean else tuple(map(str, question.categories))
+    ends = (question.domain.low, question.domain.high) if question.is_number else None
+    skipped = ends is not None and not question.is_mean
+    if skipped:
+        names = (*(f"rounded to {name}" for name in names[:2]), *names[2:])
     _require_room(users, len(names))
-    ends = (question.domain.low, question.domain.high) if question.is_mean else None
-    likelihood = None if question.is_mean else np.ones((users, len(names)))
     return ReportScores(
-        question.name, names, np.zeros((users, len(names))), np.zeros(users), likelihood, ends
+        question.name,
+        names,
+        np.zeros((users, len(names))),
+        np.zeros(users),
+        None if question.is_mean else np.ones((users, len(names))),
+        None if skipped else ends,
+        ends=ends if skipped else None,
     )
 
 
@@ -443,11 +479,9 @@ def combined(parts: Sequence[ReportScores]) -> ReportScores:
     """Return the scores of several files of reports to one question, one after the other."""
     first = parts[0]
     likelihood = [part.likelihood for part in parts if part.likelihood is not None]
-    return ReportScores(
-        first.question,
-        first.names,
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.information for part in parts]),
-        np.concatenate(likelihood) if len(likelihood) == len(parts) else None,
-        first.range,
+    return replace(
+        first,
+        values=np.concatenate([part.values for part in parts]),
+        information=np.concatenate([part.information for part in parts]),
+        likelihood=np.concatenate(likelihood) if len(likelihood) == len(parts) else None,
     )

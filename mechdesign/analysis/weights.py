@@ -2,7 +2,7 @@
 
 Weights depend on public columns only. With w the weight of a report (times its information), s its score:
 
-    share      t = sum w s / sum w
+    share      t = sum w s / sum w; the mean of a number that may be skipped: the quotient of two such sums
     variance   the sandwich of z = w (s - t) / sum w: sums by cluster, centred within strata, m/(m - 1) each
     calibrated z with the residual of s on the indicators of the margins in the place of s - t (GREG)
 
@@ -30,6 +30,12 @@ from mechdesign.show.panels import ANYTHING, SHARE
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+
+OF_ANSWERED_NOTE = "the mean is that of those who answered"
+"""The note of results of a number that may be skipped."""
+
+SMALL_GROUP = 4.0
+"""A share of those who answered below SMALL_GROUP times its standard error has no meaningful mean."""
 
 ROUNDS = 10_000
 """Rounds of raking at most."""
@@ -109,18 +115,21 @@ def weighted_estimate(
     informative = scores.information > 0.0
     weight = scores.information * (1.0 if weights is None else weights)
     weight = weight[informative]
-    values = scores.values[informative]
+    above, below = (array[informative] for array in scores.ratio())
     users = int((weight > 0.0).sum())
     if users < 2:
         raise EstimationError("weights", "fewer than two reports have a weight above 0", "collect more")
     total = float(weight.sum())
-    value = weight @ values / total
-    rest = values - value
+    base = float(weight @ below) / total
+    if scores.ends is not None:
+        _require_answers(scores.question, weight * below / total, base)
+    value = weight @ above / (total * base)
+    rest = (above - below[:, None] * value) / base
     if calibration is not None:
         known = calibration[informative]
         root = np.sqrt(weight)[:, None]
-        slope, *_ = np.linalg.lstsq(root * known, root * values, rcond=None)
-        rest = values - known @ slope
+        slope, *_ = np.linalg.lstsq(root * known, root * rest, rcond=None)
+        rest = rest - known @ slope
     influence = rest * (weight / total)[:, None]
     covariance, freedom = _sandwich(
         influence, _some(strata, informative), _some(clusters, informative), weight
@@ -128,10 +137,18 @@ def weighted_estimate(
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     effect = users * float(weight @ weight) / total**2
     limits = StudentLimits(errors, max(1.0, freedom))
-    names = (scores.question or "mean",) if scores.is_number else scores.names
-    return WeightedEstimate(
-        value, errors, users, names, covariance, effect, limits=limits, notes=few_notes(users)
-    )
+    names = (scores.question or "mean",) if scores.has_mean else scores.names
+    notes = few_notes(users) if scores.ends is None else (OF_ANSWERED_NOTE, *few_notes(users))
+    return WeightedEstimate(value, errors, users, names, covariance, effect, limits=limits, notes=notes)
+
+
+def _require_answers(question: str, terms: Array, share: float) -> None:
+    """Raise EstimationError where so few answered that a mean of them means nothing."""
+    error = float(np.sqrt(((terms - share / len(terms)) ** 2).sum()))
+    if share <= SMALL_GROUP * error:
+        raise EstimationError(
+            f"question '{question}'", "too few have answered it for a mean of theirs", "collect more"
+        )
 
 
 def _some(values: Numbers | None, mask: NDArray[np.bool_]) -> Numbers | None:

@@ -268,11 +268,16 @@ def _translation(path: Path, language: str, table: Mapping[str, Any], entries: l
 
 
 def _require_as_many(path: Path, where: str, words: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
-    """Raise ModelFileError for translated answers that are not as many as the answers of the question."""
+    """Raise ModelFileError for translated answers that are not as many as those of the question, or alike."""
     own, other = entry.get("labels"), words.get("labels")
     if isinstance(own, list) and isinstance(other, list) and len(own) != len(other):
         what = f"expected {len(own)} texts, one for each of {toml_text(own)}, got {len(other)}"
         raise ModelFileError(f"{path}: {where} labels", what, "translate each answer, in their order")
+    texts = [str(label).strip() for label in other] if isinstance(other, list) else []
+    again = next((text for text in texts if texts.count(text) > 1), None)
+    if again is not None:
+        what = f"{toml_text(again)} stands for two answers"
+        raise ModelFileError(f"{path}: {where} labels", what, "translations must differ, as answers do")
 
 
 def _with_data(path: Path, data: DataSettings, document: Mapping[str, Any]) -> DataSettings:

@@ -326,6 +326,10 @@ def _tradeoff(options: argparse.Namespace) -> int:
     if percents and not result.is_of_shares:
         what = f"{percents[0]} is of a share, and errors here are those of: {result.quantity}"
         raise ParameterError("--error", what, "give it in their own units")
+    large = [error for error in errors if error >= 1.0]
+    if large and result.is_of_shares:
+        what = f"{large[0]:g} is no standard error of a share"
+        raise ParameterError("--error", what, "write 0.03, or 3%")
     if output:
         output.write(result.figures(), name)
     if options.difference is not None:

@@ -43,7 +43,7 @@ def _report_options(report: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="MODEL|FILE.json|REPORTS",
         help="slugs or paths of models, families; or one file that build has written, alone or followed by "
-        "files of its reports, for a page of results",
+        "files of its reports (or folders of them, or patterns), for a page of results",
     )
     report.add_argument("--all", action="store_true", help="all shipped models")
     report.add_argument(
@@ -76,12 +76,16 @@ def _report(options: argparse.Namespace) -> int:
         raise ParameterError(
             "report", f"'{options.subject[0]}' cannot be combined with --all", "drop one of them"
         )
-    subjects = models() if options.all else without_families(options.subject)
+    with_file = any(subject.endswith(".json") for subject in options.subject)
+    if options.all or with_file:
+        subjects = models() if options.all else options.subject
+    else:
+        subjects = without_families(options.subject)
     if not subjects:
         raise ParameterError("report", "nothing is named", "name models or a mechanism file, or use --all")
     require_output(options.output, subjects, options.force)
     require_packages()
-    if any(subject.endswith(".json") for subject in subjects):
+    if with_file:
         page, what, code = _of_mechanism(options.subject, options)
     else:
         _require_results(options)
@@ -97,6 +101,7 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     from mechdesign.collect import load_mechanism
     from mechdesign.core.errors import printable
     from mechdesign.core.extensions import installed_version
+    from mechdesign.data.data_set import data_set
     from mechdesign.report.page import mechanism_page, results_page
 
     if options.set:
@@ -111,6 +116,7 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     if not reports:
         _require_results(options)
     mechanism = load_mechanism(file)
+    reports = data_set(reports)
     if reports:
         estimation = _estimated(mechanism, file, reports, options)
         note_lack(mechanism, file)

@@ -166,6 +166,12 @@ class Change:
 
 Row = tuple[float, float, float, float]
 
+LEVEL = 0.95
+"""The level of intervals where none is named."""
+
+MOST_LONE = 4
+"""Answers that only some waves have, which are named at most."""
+
 
 def _rows(result: Any, level: float) -> dict[tuple[str, str], Row]:
     """Return the estimates of a result by question and category; those without numbers are left out."""
@@ -260,7 +266,29 @@ class WaveEstimates(Tidy):
         if self.population:
             text = f"the intervals of changes are for {INDEPENDENT}"
         by_chance = "of estimates that did not change, about 1 in 20 has an interval without 0, by chance"
-        return text, by_chance
+        return text, by_chance, *self._other_answers()
+
+    def _other_answers(self) -> list[str]:
+        """Return a note for each question of several waves whose answers are not the same in all of them."""
+        answers: dict[str, list[set[str]]] = {}
+        for result in self.results:
+            own: dict[str, set[str]] = {}
+            for question, category in _rows(result, LEVEL):
+                own.setdefault(question, set()).add(category)
+            for question, categories in own.items():
+                answers.setdefault(question, []).append(categories)
+        notes = []
+        for question, sets in answers.items():
+            first, *later = sets
+            lone = sorted(first.union(*later) - first.intersection(*later))
+            if lone:
+                listed = ", ".join(f"'{category}'" for category in lone[:MOST_LONE])
+                more = f" and {len(lone) - MOST_LONE} more" if len(lone) > MOST_LONE else ""
+                subject = f"'{question}' offers" if question else "the question offers"
+                notes.append(
+                    f"{subject} other answers in some waves ({listed}{more}): people had other choices"
+                )
+        return notes
 
     def tidy(self, level: float = 0.95) -> Columns:
         """Return all estimates and changes as columns, with the wave of each."""

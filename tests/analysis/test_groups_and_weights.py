@@ -281,3 +281,51 @@ def test_what_cannot_be_compared_is_one_line():
 def test_groups_of_few_reports_are_said():
     answers = answers_of(YES, YES.randomize(["no"] * 100, rng=1), {"g": ["a"] * 90 + ["b"] * 10})
     assert by_group(answers, "g")[0].notes == ("fewer than 30 reports in b: intervals are rough",)
+
+
+def skipped_hours(users: int, seed: int):
+    """Return reports of hours that may be skipped, with wards that skip and work differently, and years."""
+    survey = SurveyMechanism.of(
+        [Question("hours", "number", low=0, high=60, skip=True), Question("tired", labels=("no", "yes"))], 4.0
+    )
+    rng = np.random.default_rng(seed)
+    ward, years = rng.choice(["a", "b"], users), rng.integers(0, 31, users)
+    hours = np.clip(20 + 0.5 * years + 6 * (ward == "b") + rng.normal(0, 5, users), 0, 60)
+    skips = rng.random(users) < np.where(ward == "b", 0.4, 0.1)
+    cells = {"hours": np.where(skips, None, hours), "tired": rng.choice(["no", "yes"], users)}
+    public = {"ward": ward, "years": years, "w": np.where(ward == "b", 3.0, 1.0)}
+    return answers_of(survey, survey.randomize(cells, rng=seed), public), hours, skips
+
+
+def test_a_number_that_may_be_skipped_has_a_mean_of_those_who_answered():
+    answers, hours, skips = skipped_hours(4000, 1)
+    table, differences = by_group(answers, "ward", "hours")
+    assert table.categories == ("mean", "mean")
+    assert "of those who answered" in str(table)
+    wards = answers.public["ward"].astype(str)
+    for place, name in enumerate(("a", "b")):
+        alone = answers.mechanism.estimate(answers.reports[wards == name]).result("hours").mean
+        assert table.value[place] == pytest.approx(alone.value)
+        low, high = (ends[place] for ends in table.interval(0.999))
+        assert low < hours[(wards == name) & ~skips].mean() < high
+    assert differences is not None
+    assert differences.value[0] == pytest.approx(table.value[0] - table.value[1])
+    scores = answers.question("hours")
+    assert scores.names == ("rounded to 0", "rounded to 60", "no answer")
+    plain = weighted_estimate(scores)
+    own = answers.mechanism.estimate(answers.reports, population=True).result("hours").mean
+    assert plain.value[0] == pytest.approx(own.value, rel=0.01)
+    assert plain.standard_error[0] == pytest.approx(own.standard_error, rel=0.1)
+    nobody = answers.mechanism.randomize({"hours": [None] * 90, "tired": ["no"] * 90}, rng=2)
+    with pytest.raises(EstimationError, match="too few have answered"):
+        weighted_estimate(answers_of(answers.mechanism, nobody).question("hours"))
+
+
+def test_weighted_means_of_those_who_answered_cover():
+    runs, inside = 80, 0
+    truth = (0.9 * 27.5 + 3 * 0.6 * 33.5) / (0.9 + 3 * 0.6)
+    for seed in range(runs):
+        answers, _, _ = skipped_hours(1500, seed)
+        low, high = weighted_estimate(answers.question("hours"), answers.public["w"]).interval()
+        inside += bool(low[0] < truth < high[0])
+    assert inside / runs >= 0.87  # 0.95 less three standard deviations

@@ -16,6 +16,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection, UnaryEncoding
 from mechdesign.families.mean import Duchi
+from mechdesign.families.survey import Question, SurveyMechanism
 
 YES = KaryResponse.of(2, 1.0, labels=["no", "yes"])
 
@@ -164,6 +165,23 @@ def test_a_mean_is_explained_in_its_units():
     assert abs(fit["x"][0] - 5.0) < 4.0 * fit["x"][1]
     with pytest.raises(ParameterError, match="is a number; use linear"):
         regress(mechanism, mechanism.randomize([1.0] * 50, rng=1), {"x": np.arange(50.0)}, model="logit")
+
+
+def test_a_number_that_may_be_skipped_is_explained_among_those_who_answered():
+    survey = SurveyMechanism.of([Question("hours", "number", low=0, high=60, skip=True)], 4.0)
+    rng = np.random.default_rng(2)
+    years = rng.integers(0, 31, 20_000)
+    hours = np.clip(20 + 0.5 * years + rng.normal(0, 5, len(years)), 0, 60)
+    skips = rng.random(len(years)) < years / 50  # who serves longer answers less
+    reports = survey.randomize({"hours": np.where(skips, None, hours)}, rng=3)
+    fit = regress(survey, reports, {"years": years})
+    assert fit.model == "linear"
+    low, high = fit.interval(0.999)
+    assert low[0] < 20 < high[0]
+    assert low[1] < 0.5 < high[1]
+    share = regress(survey, reports, {"years": years}, model="linear", category="no answer")
+    low, high = share.interval(0.999)
+    assert low[1] < 1 / 50 < high[1]
 
 
 def test_separation_is_said():

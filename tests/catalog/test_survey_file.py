@@ -132,6 +132,7 @@ WRONG = {
     "translations.de.titel = 'x'": "did you mean 'title'?",
     "translations.de.questions.moood.text = 'x'": "no question 'moood'; did you mean 'mood'?",
     "translations.de.questions.mood.labels = ['a']": "expected 2 texts",
+    "translations.de.questions.mood.labels = ['a', 'a ']": '"a" stands for two answers',
     "translations.de.questions.mood.text = 3": "expected a string, got 3",
     "contact = '" + "x" * (LONGEST + 1) + "'": "has 1001 letters; give at most 1000",
     "tables = [['mood', 'x']]": "no question 'x'",

@@ -100,6 +100,19 @@ def test_a_percentage_is_of_a_share(tmp_path, capsys):
     assert main(["tradeoff", path, "--error", "3"]) == 0
 
 
+def test_no_share_has_a_standard_error_of_one_or_more(survey, tmp_path, capsys):
+    told = error_of(capsys, "tradeoff", str(survey / "survey.json"), "--error", "3")
+    assert told.endswith("--error: 3 is no standard error of a share; write 0.03, or 3%")
+    for error, words in (("3", "3 is no standard error of a share"), ('"3%"', "expected a number, got '3%'")):
+        told = refused_survey(tmp_path, capsys, f'{{ name = "a", labels = ["x", "y"], error = {error} }}')
+        assert f"question 'a': error: {words}; write " in told
+        assert "0.03 for 3%" in told
+    head = '[model]\ntitle = "t"\nproblem = "survey-design"\n[parameters]\nepsilon = 3.0\n'
+    hours = 'questions = [{ name = "n", range = [0, 60], skip = true, error = 3 }]\n'
+    (tmp_path / "n.toml").write_text(head + hours)
+    assert main(["build", str(tmp_path / "n.toml"), "-o", str(tmp_path / "n.json")]) == 0
+
+
 QUESTION = (
     '{ name = "a", labels = ["x", "y"] }, { name = "n", range = [0, 9] }, { name = "b", labels = ["x", "y"] }'
 )

@@ -47,6 +47,24 @@ def there(folder, monkeypatch):
     return folder
 
 
+def test_a_folder_of_reports_is_all_its_files(there, tmp_path, capsys):
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    head, *rows = (there / "reports.csv").read_text().splitlines(keepends=True)
+    (reports / "monday.csv").write_text(head + "".join(rows[:700]))
+    (reports / "tuesday.csv").write_text(head + "".join(rows[700:]))
+    for name, subject in (("folder", str(reports)), ("pattern", f"{reports}/*.csv")):
+        place = tmp_path / f"{name}.html"
+        assert main(["report", "survey.json", subject, "-o", str(place)]) == 0
+        assert "results of 2 files of reports" in capsys.readouterr().out
+        assert "Estimated shares of 1500 reports" in place.read_text()
+    assert main(["report", "survey.json", "absent", "-o", str(tmp_path / "no.html")]) == 2
+    assert "file not found" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["report", "survey.json", str(tmp_path / "empty"), "-o", str(tmp_path / "no.html")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 def test_the_page_has_all_that_readers_need(there, tmp_path, capsys):
     place = tmp_path / "page.html"
     assert main(["report", "survey.json", "reports.csv", "-o", str(place)]) == 0

@@ -230,3 +230,13 @@ def test_the_same_seed_gives_waves_independent_noise():
     expected = float(np.sum(np.asarray(row, dtype=float) ** 2) / np.sum(np.asarray(row, dtype=float)) ** 2)
     assert abs(same - expected) < 5 * np.sqrt(expected * (1 - expected) / 4000)
     assert (one.randomize(answers, rng=1) == MOOD.randomize(answers, rng=1)).all()
+
+
+def test_other_answers_in_a_later_wave_are_said():
+    one = first(KaryResponse.of(2, 2.0, labels=["no", "yes"]))
+    two = after(one, "2027", KaryResponse.of(3, 2.0, labels=["no", "yes", "maybe"]))
+    three = after(two, "2028", KaryResponse.of(3, 2.0, labels=["no", "yes", "maybe"]))
+    results = [wave.estimate(wave.randomize(["no", "yes"] * 100, rng=4)) for wave in (one, two, three)]
+    notes = wave_estimates([one, two], results[:2]).notes
+    assert notes[-1] == "the question offers other answers in some waves ('maybe'): people had other choices"
+    assert len(wave_estimates([two, three], results[1:]).notes) == len(notes) - 1

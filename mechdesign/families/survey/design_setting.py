@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.combine import question_kind
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, require_keys
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, request_spread, unit
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request, means_request, singles, table_request
@@ -118,7 +119,13 @@ def _target(questions: Questions, request: Request, options: Mapping[str, Any], 
     )
     error = options.get("error")
     if error is not None:
+        if isinstance(error, str):
+            what = f"expected a number, got {text_of(error)}"
+            raise ParameterError(f"{where}: error", what, "write a share, 0.03 for 3%, or the unit of a mean")
         error = in_range(f"{where}: error", error, 0.0, math.inf, low_open=True, high_open=True)
+        if request.number is None and not questions[request.places[0]].is_number and error >= 1.0:
+            what = f"{error:g} is no standard error of a share"
+            raise ParameterError(f"{where}: error", what, "write 0.03 for 3%")
     name, question = request.name(questions), questions[request.places[0]]
     cells, spread = math.prod(request.shape(questions)), 1.0
     if request.number is None and question.is_mean:
