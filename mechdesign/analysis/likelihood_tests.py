@@ -33,6 +33,9 @@ GOOD = 1e-6
 ROUNDS = 500
 """Newton steps at most."""
 
+HOPELESS = 1e-9
+"""Shares under which a report is less likely than this, next to the least that it is at the maximum."""
+
 EMPTY = 1e-7
 """A share below this is on the boundary."""
 
@@ -99,22 +102,37 @@ def _step(rows: Array, parts: Array, share: Array, ratios: Array) -> Array:
     scaled = rows * (np.sqrt(parts) / (rows @ share))[:, None]
     hessian = scaled.T @ scaled
     target = nonnegative_quadratic(hessian, 1.0 - ratios - hessian @ share)
-    before = _objective(rows, parts, share)
-    length = 1.0
-    while length > 1e-6:
-        moved = share + length * (target - share)
-        moved = np.maximum(moved, 0.0)
-        total = float(moved.sum())
-        if total > 0.0:
-            moved = moved / total
-            if _objective(rows, parts, moved) < before:
-                return moved
-        length /= 2.0
+    best = np.zeros(len(share))  # the answer whose share gains most: better where it lost what a report needs
+    best[int(np.argmax(ratios))] = 1.0
+    for aim in (target, best):
+        moved = _towards(rows, parts, share, aim)
+        if moved is not None:
+            return moved
     return share * ratios / float(share @ ratios)  # a step of EM never makes it worse
 
 
+def _towards(rows: Array, parts: Array, share: Array, target: Array) -> Array | None:
+    """Return better shares on the way to others, as far as halving a step finds some."""
+    before = _objective(rows, parts, share)
+    length = 1.0
+    while length > 1e-6:
+        moved = np.maximum(share + length * (target - share), 0.0)
+        total = float(moved.sum())
+        if total > 0.0 and _objective(rows, parts, moved / total) < before:
+            return np.asarray(moved / total)
+        length /= 2.0
+    return None
+
+
 def _objective(rows: Array, parts: Array, share: Array) -> float:
-    return -float(parts @ np.log(np.maximum(rows @ share, 1e-300)))
+    """Return the mean of -log sum_j L_j p_j; infinity for shares under which a report is next to impossible.
+
+    At the maximum no report is less likely than its part times its largest chance: ratios are at most 1.
+    """
+    chances = rows @ share
+    if (chances < HOPELESS * parts * rows.max(axis=1)).any():
+        return math.inf
+    return -float(parts @ np.log(np.maximum(chances, 1e-300)))
 
 
 @dataclass(frozen=True, repr=False)
