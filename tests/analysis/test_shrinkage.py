@@ -110,4 +110,5 @@ def test_one_answer_of_thousands_is_a_distribution(size, epsilon, users):
     oracle = SubsetSelection.of(size, epsilon, size=width)
     with np.errstate(all="raise", under="ignore"):
         shown = shrunk(oracle.estimate(oracle.randomize([0] * users, rng=1)))
-    assert shown.value.min() >= 0 and shown.value.sum() == pytest.approx(1.0, abs=1e-9)
+    assert shown.value.min() >= 0
+    assert shown.value.sum() == pytest.approx(1.0, abs=1e-9)

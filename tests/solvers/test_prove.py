@@ -378,7 +378,8 @@ def test_exponents_are_not_rounded(exponent):
         assert -1e-14 <= sign * (optimum - bound) < 1e-6
     total = cvxpy.Problem(cvxpy.Minimize(cvxpy.pnorm(x, bigger)), [cvxpy.sum(x) == 3])
     assert -1e-14 <= 1.5 * 2 ** (1 / bigger) - float(prove(total, values=True)) < 1e-6
-    assert x.value == pytest.approx([1.5, 1.5], abs=1e-4) and total.constraints[0].dual_value is not None
+    assert x.value == pytest.approx([1.5, 1.5], abs=1e-4)
+    assert total.constraints[0].dual_value is not None
 
 
 def test_a_solver_that_panics_leaves_no_bound():
@@ -391,11 +392,13 @@ def test_a_solver_that_panics_leaves_no_bound():
 def test_the_box_of_a_geometric_program_is_used_where_needed_and_named():
     x = cvxpy.Variable(2, pos=True, name="x")
     bounded = prove(cvxpy.Problem(cvxpy.Minimize(x[0] * x[1]), [x[0] >= 2, 1 / x[1] <= 3]), box=10)
-    assert float(bounded) == pytest.approx(2 / 3, abs=1e-9) and "all feasible" in bounded.why
+    assert float(bounded) == pytest.approx(2 / 3, abs=1e-9)
+    assert "all feasible" in bounded.why
     free = cvxpy.Problem(cvxpy.Maximize(x[0] * x[1]), [x[0] / x[1] <= 3])
     assert prove(free).bound is None
     boxed = prove(free, box=10)
-    assert float(boxed) == pytest.approx(100, rel=1e-6) and "box" in boxed.why
+    assert float(boxed) == pytest.approx(100, rel=1e-6)
+    assert "box" in boxed.why
     with pytest.raises(ParameterError, match="no bound"):
         prove(free, box=0)
 
@@ -418,4 +421,5 @@ def test_what_cvxpy_approximates_or_cannot_compile_has_no_bound():
         (cvxpy.Problem(cvxpy.Maximize(x[0] ** 100 * x[1] ** 100), [x <= 1e5]), "beyond those of doubles"),
     ):
         result = prove(program)
-        assert result.bound is None and text in result.why
+        assert result.bound is None
+        assert text in result.why

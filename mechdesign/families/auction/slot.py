@@ -229,6 +229,10 @@ class AuctionSlot(Problem[OnlineAuction]):
         ]
         return cp.Problem(cp.Minimize(weights @ winners), rows)
 
+    def why_no_statement(self) -> str | None:
+        nothing = obstacle(self)
+        return None if nothing is None else nothing.message
+
     def statement_size(self) -> int:
         return len(self.bids)
 
