@@ -36,6 +36,9 @@ ROUNDS = 500
 HOPELESS = 1e-9
 """Shares under which a report is less likely than this, next to the least that it is at the maximum."""
 
+SINGULAR = 1e-9
+"""Variances below this part of the largest are 0."""
+
 EMPTY = 1e-7
 """A share below this is on the boundary."""
 
@@ -280,19 +283,28 @@ def _ratio(
 
 
 def _wald(answers: ReportTable, column: str, question: str) -> float:
-    """Return the quadratic form of the groups' unbiased shares in the inverse of their covariance."""
+    """Return the quadratic form of the groups' unbiased shares in the inverse of their covariance.
+
+    The covariance of a group in which it is singular is that of all reports together.
+    """
     scores = answers.question(question)
     texts = answers.column(column, "by").astype(str)
     values, inverses = [], []
     size = scores.values.shape[1]
+    informative = scores.information > 0.0
+    every = scores.values[informative][:, : size - 1]
+    pooled = np.atleast_2d(np.cov(every, rowvar=False, aweights=scores.information[informative], ddof=0))
     for name in sorted(set(texts.tolist())):
-        inside = (texts == name) & (scores.information > 0.0)
+        inside = (texts == name) & informative
         weight = scores.information[inside] / scores.information[inside].sum()
         rows = scores.values[inside][:, : size - 1]
         mean = weight @ rows
         centred = (rows - mean) * weight[:, None]
+        spread = centred.T @ centred
+        if _rank(spread) < _rank(pooled):  # its reports are too much alike to tell how they vary
+            spread = pooled * float(weight @ weight)
         values.append(mean)
-        inverses.append(np.linalg.pinv(centred.T @ centred))
+        inverses.append(np.linalg.pinv(spread))
     total = np.linalg.pinv(np.sum(inverses, axis=0))
     middle = total @ np.sum(
         [inverse @ value for inverse, value in zip(inverses, values, strict=True)], axis=0
@@ -303,6 +315,11 @@ def _wald(answers: ReportTable, column: str, question: str) -> float:
             for value, inverse in zip(values, inverses, strict=True)
         )
     )
+
+
+def _rank(matrix: Array) -> int:
+    sizes = np.linalg.eigvalsh(matrix)
+    return int((sizes > SINGULAR * sizes[-1]).sum()) if sizes[-1] > 0.0 else 0
 
 
 def _bootstrap(

@@ -281,3 +281,14 @@ def test_what_cannot_be_compared_is_one_line():
 def test_groups_of_few_reports_are_said():
     answers = answers_of(YES, YES.randomize(["no"] * 100, rng=1), {"g": ["a"] * 90 + ["b"] * 10})
     assert by_group(answers, "g")[0].notes == ("fewer than 30 reports in b: intervals are rough",)
+
+
+def test_groups_without_spread_differ_by_the_test_of_wald_too():
+    """All of one group say no and all of the other say yes: no spread is no reason for p = 1."""
+    mechanism = KaryResponse.of(2, 20.0)
+    apart = answers_of(mechanism, [0] * 50 + [1] * 50, {"ward": ["a"] * 50 + ["b"] * 50})
+    result = independence(apart, "ward", draws=9)
+    assert result.wald == pytest.approx(100.0, rel=1e-6)
+    assert result.wald_p_value < 1e-12
+    alike = answers_of(mechanism, [0] * 100, {"ward": ["a"] * 50 + ["b"] * 50})
+    assert independence(alike, "ward", draws=9).wald_p_value == 1.0
