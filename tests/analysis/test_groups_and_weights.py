@@ -292,3 +292,10 @@ def test_groups_without_spread_differ_by_the_test_of_wald_too():
     assert result.wald_p_value < 1e-12
     alike = answers_of(mechanism, [0] * 100, {"ward": ["a"] * 50 + ["b"] * 50})
     assert independence(alike, "ward", draws=9).wald_p_value == 1.0
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0, 1.0, 1.0], [0.0] * 4])
+def test_raking_names_a_value_whose_reports_all_have_the_weight_0(start):
+    ward = np.array(list("aabb"), dtype=object)
+    with pytest.raises(DataError, match="no report with a weight above 0 has 'a'"):
+        raked({"ward": ward}, {"ward": {"a": 1, "b": 1}}, np.array(start))
