@@ -33,6 +33,12 @@ GOOD = 1e-6
 ROUNDS = 500
 """Newton steps at most."""
 
+HOPELESS = 1e-9
+"""Shares under which a report is less likely than this, next to the least that it is at the maximum."""
+
+SINGULAR = 1e-9
+"""Variances below this part of the largest are 0."""
+
 EMPTY = 1e-7
 """A share below this is on the boundary."""
 
@@ -99,22 +105,37 @@ def _step(rows: Array, parts: Array, share: Array, ratios: Array) -> Array:
     scaled = rows * (np.sqrt(parts) / (rows @ share))[:, None]
     hessian = scaled.T @ scaled
     target = nonnegative_quadratic(hessian, 1.0 - ratios - hessian @ share)
-    before = _objective(rows, parts, share)
-    length = 1.0
-    while length > 1e-6:
-        moved = share + length * (target - share)
-        moved = np.maximum(moved, 0.0)
-        total = float(moved.sum())
-        if total > 0.0:
-            moved = moved / total
-            if _objective(rows, parts, moved) < before:
-                return moved
-        length /= 2.0
+    best = np.zeros(len(share))  # the answer whose share gains most: better where it lost what a report needs
+    best[int(np.argmax(ratios))] = 1.0
+    for aim in (target, best):
+        moved = _towards(rows, parts, share, aim)
+        if moved is not None:
+            return moved
     return share * ratios / float(share @ ratios)  # a step of EM never makes it worse
 
 
+def _towards(rows: Array, parts: Array, share: Array, target: Array) -> Array | None:
+    """Return better shares on the way to others, as far as halving a step finds some."""
+    before = _objective(rows, parts, share)
+    length = 1.0
+    while length > 1e-6:
+        moved = np.maximum(share + length * (target - share), 0.0)
+        total = float(moved.sum())
+        if total > 0.0 and _objective(rows, parts, moved / total) < before:
+            return np.asarray(moved / total)
+        length /= 2.0
+    return None
+
+
 def _objective(rows: Array, parts: Array, share: Array) -> float:
-    return -float(parts @ np.log(np.maximum(rows @ share, 1e-300)))
+    """Return the mean of -log sum_j L_j p_j; infinity for shares under which a report is next to impossible.
+
+    At the maximum no report is less likely than its part times its largest chance: ratios are at most 1.
+    """
+    chances = rows @ share
+    if (chances < HOPELESS * parts * rows.max(axis=1)).any():
+        return math.inf
+    return -float(parts @ np.log(np.maximum(chances, 1e-300)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,19 +287,28 @@ def _ratio(
 
 
 def _wald(answers: ReportTable, column: str, question: str) -> float:
-    """Return the quadratic form of the groups' unbiased shares in the inverse of their covariance."""
+    """Return the quadratic form of the groups' unbiased shares in the inverse of their covariance.
+
+    The covariance of a group in which it is singular is that of all reports together.
+    """
     scores = answers.question(question)
     texts = answers.column(column, "by").astype(str)
     values, inverses = [], []
     size = scores.values.shape[1]
+    informative = scores.information > 0.0
+    every = scores.values[informative][:, : size - 1]
+    pooled = np.atleast_2d(np.cov(every, rowvar=False, aweights=scores.information[informative], ddof=0))
     for name in sorted(set(texts.tolist())):
-        inside = (texts == name) & (scores.information > 0.0)
+        inside = (texts == name) & informative
         weight = scores.information[inside] / scores.information[inside].sum()
         rows = scores.values[inside][:, : size - 1]
         mean = weight @ rows
         centred = (rows - mean) * weight[:, None]
+        spread = centred.T @ centred
+        if _rank(spread) < _rank(pooled):  # its reports are too much alike to tell how they vary
+            spread = pooled * float(weight @ weight)
         values.append(mean)
-        inverses.append(np.linalg.pinv(centred.T @ centred))
+        inverses.append(np.linalg.pinv(spread))
     total = np.linalg.pinv(np.sum(inverses, axis=0))
     middle = total @ np.sum(
         [inverse @ value for inverse, value in zip(inverses, values, strict=True)], axis=0
@@ -289,6 +319,11 @@ def _wald(answers: ReportTable, column: str, question: str) -> float:
             for value, inverse in zip(values, inverses, strict=True)
         )
     )
+
+
+def _rank(matrix: Array) -> int:
+    sizes = np.linalg.eigvalsh(matrix)
+    return int((sizes > SINGULAR * sizes[-1]).sum()) if sizes[-1] > 0.0 else 0
 
 
 def _bootstrap(

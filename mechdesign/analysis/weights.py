@@ -271,7 +271,7 @@ def raked(
     >>> weights.round(3)
     array([0.667, 0.667, 0.667, 2.   ])
     """
-    shares = read_margins(margins)
+    shares, weighted = read_margins(margins), "" if weights is None else " with a weight above 0"
     codes: list[tuple[Numbers, Array]] = []
     for column, sizes in shares.items():
         if column not in columns:
@@ -285,7 +285,9 @@ def raked(
                 f"column '{column}'", f"'{strange}' is not in the margins", suggestion(strange, values)
             )
         place = np.array([known[text] for text in texts.tolist()], dtype=np.int64)
-        present = np.bincount(place, minlength=len(values))
+        present = np.bincount(
+            place, minlength=len(values), weights=None if weights is None else weights > 0.0
+        )
         empty = [
             value
             for value, number in zip(values, present.tolist(), strict=True)
@@ -294,7 +296,7 @@ def raked(
         if empty:
             raise DataError(
                 f"column '{column}'",
-                f"no report has '{empty[0]}', of which the margins have some",
+                f"no report{weighted} has '{empty[0]}', of which the margins have some",
                 "join it with another value in both",
             )
         codes.append((place, np.array([sizes[value] for value in values])))

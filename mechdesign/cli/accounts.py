@@ -42,8 +42,8 @@ def add_commands(command: AddCommand) -> None:
 def _options(ledger: argparse.ArgumentParser) -> None:
     actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
     opened = _action(actions, "open", _open, "make an empty ledger")
-    text = f"the survey that it belongs to: {NAMED}"
-    opened.add_argument("--survey", required=True, metavar="SURVEY", help=text)
+    whose = f"the survey that it belongs to: {NAMED}"
+    opened.add_argument("--survey", required=True, metavar="SURVEY", help=whose)
     opened.add_argument("--epsilon", metavar="E", required=True, help="the limit for each group, also as 1/3")
     opened.add_argument(
         "--delta", metavar="D", default=str(WITHIN), help=f"of the limit (default {WITHIN:g})"

@@ -100,7 +100,15 @@ class ConeProgram:
             raise ParameterError("program", f"expected a cvxpy.Problem, got {text_of(program)}")
         if not program.is_dcp():
             raise ParameterError("program", "is not convex by cvxpy's rules", "see program.is_dcp()")
-        relaxed = _relaxed(program)
+        if not program.variables():
+            return Unsolved("failed", "the program has no variables")
+        if any(map(_is_quadrature, _inside(program))):
+            return Unsolved(
+                "failed", "cvxpy approximates a quantum entropy, so that a bound of its program is none"
+            )
+        relaxed = _with_exact_powers(_relaxed(program))
+        if isinstance(relaxed, Unsolved):
+            return relaxed
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # powers that squares say exactly are announced as approximated
             data, chain, inverse = relaxed.get_problem_data(
@@ -110,6 +118,8 @@ class ConeProgram:
             return Unsolved("failed", "cvxpy keeps bounds apart from the rows; state them as constraints")
         dims = data["dims"]
         value, solver, duals, status = _solved(relaxed, data, chain, inverse, values)
+        if values and not program.is_mixed_integer():
+            _hand_over(relaxed.constraints, program.constraints)
         if not duals:
             return Unsolved(status, f"{solver} found no optimum", solver)
         matrix = data["A"].tocoo()
@@ -211,9 +221,13 @@ def within_box(program: cvxpy.Problem, box: Any) -> cvxpy.Problem:
             raise ParameterError(
                 "box", f"{text_of(limit)} is no number >= 0, nor an array of the variable's shape"
             ) from None
-        if not (np.isfinite(limits).all() and (limits >= 0.0).all()):
+        least = np.nextafter(0.0, 1.0) if variable.attributes["pos"] else 0.0
+        if not (np.isfinite(limits).all() and (limits >= least).all()):
             raise ParameterError("box", f"{text_of(limit)} is no bound", "give finite numbers >= 0")
         parts = [cvxpy.real(variable), cvxpy.imag(variable)] if variable.is_complex() else [variable]
+        if variable.attributes["pos"]:
+            rows.append(variable <= limits)  # of a geometric program nothing negative is said
+            continue
         for part in parts:
             rows += [part <= limits, part >= -limits]
     return cvxpy.Problem(program.objective, [*program.constraints, *rows])
@@ -266,6 +280,85 @@ def _with_variables(constraint: Any, swapped: Mapping[int, Any]) -> Any:
     return constraint.copy([_replaced(argument, swapped) for argument in constraint.args])
 
 
+ROUNDED = 1e-15
+"""Exponents that cvxpy changes by more are taken as they were written."""
+
+EXACT_POWERS = {"PowerApprox": "Power", "PnormApprox": "Pnorm", "GeoMeanApprox": "GeoMean"}
+"""What cvxpy writes by squares with rounded exponents, and by power cones with the exponents themselves."""
+
+
+def _with_exact_powers(program: cvxpy.Problem) -> cvxpy.Problem | Unsolved:
+    """Return the program with power cones where cvxpy would round an exponent to a short quotient.
+
+    By default it takes the nearest exponent with a denominator of at most 1024: another program, whose
+    optimum may be on either side.
+    """
+    import cvxpy
+
+    if not any(map(_is_rounded, _inside(program))):
+        return program
+    objective = type(program.objective)(_exactly(program.objective.args[0]))
+    constraints = [
+        row.copy([_exactly(argument) for argument in row.args])
+        if any(map(_is_rounded, _inside(row)))
+        else row
+        for row in program.constraints
+    ]
+    exact = cvxpy.Problem(objective, constraints)
+    if any(map(_is_rounded, _inside(exact))):
+        return Unsolved("failed", "cvxpy rounds an exponent; write it as a quotient of small whole numbers")
+    return exact
+
+
+def _hand_over(copies: Sequence[Any], constraints: Sequence[Any]) -> None:
+    """Save the multipliers of copies of constraints in these."""
+    for copy, constraint in zip(copies, constraints, strict=True):
+        if copy is not constraint:
+            for source, target in zip(copy.dual_variables, constraint.dual_variables, strict=True):
+                if source.value is not None:
+                    target.save_value(source.value)
+
+
+def _is_rounded(expression: Any) -> bool:
+    return float(getattr(expression, "approx_error", 0.0)) > ROUNDED
+
+
+def _is_quadrature(expression: Any) -> bool:
+    return bool(getattr(expression, "quad_approx", ())) or type(expression).__name__.endswith("ConeQuad")
+
+
+def _inside(node: Any) -> Iterator[Any]:
+    """Yield all that a program or an expression is made of."""
+    if isinstance(node, (list, tuple)):
+        parts = list(node)
+    else:
+        yield node
+        parts = [*(getattr(node, "args", None) or ()), getattr(node, "f", None)]
+    for part in parts:
+        if part is not None:
+            yield from _inside(part)
+
+
+def _exactly(expression: Any) -> Any:
+    """Return an expression in which powers have the exponents that were written."""
+    if not any(map(_is_rounded, _inside(expression))):
+        return expression
+    if not _is_rounded(expression) and not any(map(_is_rounded, _inside(list(expression.args)))):
+        return expression  # inside of a function that it holds, as a perspective does
+    arguments = [_exactly(argument) for argument in expression.args]
+    exact = EXACT_POWERS.get(type(expression).__name__)
+    kind = next((base for base in type(expression).__mro__ if base.__name__ == exact), None)
+    if kind is None or not _is_rounded(expression):
+        return expression.copy(arguments)
+    if exact == "Power":
+        return kind(arguments[0], arguments[1] if len(arguments) > 1 else expression.p)
+    if exact == "Pnorm":
+        return kind(arguments[0], expression.original_p, expression.axis, expression.keepdims)
+    weights = np.zeros(len(expression._keep))  # those that are 0 were taken out
+    weights[expression._keep] = expression.p
+    return kind(arguments[0], weights, axis=expression.axis, keepdims=expression.keepdims)
+
+
 WORDS: dict[str, Status] = {
     "PrimalInfeasible": "infeasible",
     "AlmostPrimalInfeasible": "infeasible",
@@ -284,7 +377,9 @@ def _solved(
     unit = _unit(data["c"])  # tolerances are absolute
     scaled = {**data, "c": data["c"] / unit}
     for settings in (options, {}):
-        raw = chain.solve_via_data(program, scaled, warm_start=False, verbose=False, solver_opts=settings)
+        raw = _raw_result(program, scaled, chain, settings)
+        if raw is None:
+            continue
         if str(raw.status) in ("Solved", "AlmostSolved"):
             point = _point(raw, raw.x, np.asarray(raw.z) * unit, float(raw.obj_val) * unit)
             duals.append(point.z)
@@ -302,6 +397,18 @@ def _solved(
             program.unpack_results(point, chain, inverse)
     known: Status = "optimal" if duals else status  # type: ignore[assignment]
     return value, " and ".join(names) or "CLARABEL", duals, known
+
+
+def _raw_result(program: Any, data: Any, chain: Any, settings: Mapping[str, float]) -> Any:
+    """Return what Clarabel says; None where it panics, as for exponents whose doubles do not sum to 1."""
+    try:
+        return chain.solve_via_data(
+            program, data, warm_start=False, verbose=False, solver_opts=dict(settings)
+        )
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust; it is no Exception
+            raise
+        return None
 
 
 def _unit(costs: Array) -> float:

@@ -78,6 +78,8 @@ DENSE = 4_000_000
 SINGULAR = 1e-15
 """Smaller pivots, relative to the largest, are taken for 0."""
 
+EVERYWHERE = "valid for all feasible points"
+
 ASIDE = Fraction(1, 1 << 66)
 """To which side of 0 a remainder is aimed, relative to its terms, where a bound takes one sign alone."""
 
@@ -169,10 +171,11 @@ def prove(program: cvxpy.Problem, box: Any = None, values: bool = False) -> Prov
     """
     boxed = None if box is None else within_box(program, box)
     if _is_geometric(program):
-        return _in_logarithms(program if boxed is None else boxed)
-    result = _bound_of(program, "valid for all feasible points", values)
+        result, again = _in_logarithms(program, EVERYWHERE), _in_logarithms
+    else:
+        result, again = _bound_of(program, EVERYWHERE, values), _bound_of
     if result.bound is None and boxed is not None:
-        return _bound_of(boxed, "valid within the box of the caller")
+        return again(boxed, "valid within the box of the caller")
     return result
 
 
@@ -182,14 +185,17 @@ def _is_geometric(program: cvxpy.Problem) -> bool:
     )
 
 
-def _in_logarithms(program: cvxpy.Problem) -> ProvenBound:
+def _in_logarithms(program: cvxpy.Problem, scope: str) -> ProvenBound:
     """Return the bound of a geometric program: e to the bound of the convex program of its logarithms."""
     from cvxpy.reductions.dgp2dcp.dgp2dcp import Dgp2Dcp
 
-    result = _bound_of(Dgp2Dcp(program).reduce(), "valid for all feasible points")
-    value = None if result.value is None else math.exp(result.value)
+    result = _bound_of(Dgp2Dcp(program).reduce(), scope)
+    with np.errstate(over="ignore"):
+        value = None if result.value is None else float(np.exp(result.value))
     bound = None if result.bound is None else _exponential(result.bound, result.sense)
-    return ProvenBound(bound, value, result.sense, result.why, result.solver, result.status)
+    is_lost = bound is None and result.bound is not None
+    why = "its numbers are beyond those of doubles; scale the program" if is_lost else result.why
+    return ProvenBound(bound, value, result.sense, why, result.solver, result.status)
 
 
 def _exponential(exponent: Fraction, sense: str) -> Fraction | None:

@@ -329,3 +329,21 @@ def test_weighted_means_of_those_who_answered_cover():
         low, high = weighted_estimate(answers.question("hours"), answers.public["w"]).interval()
         inside += bool(low[0] < truth < high[0])
     assert inside / runs >= 0.87  # 0.95 less three standard deviations
+
+
+def test_groups_without_spread_differ_by_the_test_of_wald_too():
+    """All of one group say no and all of the other say yes: no spread is no reason for p = 1."""
+    mechanism = KaryResponse.of(2, 20.0)
+    apart = answers_of(mechanism, [0] * 50 + [1] * 50, {"ward": ["a"] * 50 + ["b"] * 50})
+    result = independence(apart, "ward", draws=9)
+    assert result.wald == pytest.approx(100.0, rel=1e-6)
+    assert result.wald_p_value < 1e-12
+    alike = answers_of(mechanism, [0] * 100, {"ward": ["a"] * 50 + ["b"] * 50})
+    assert independence(alike, "ward", draws=9).wald_p_value == 1.0
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0, 1.0, 1.0], [0.0] * 4])
+def test_raking_names_a_value_whose_reports_all_have_the_weight_0(start):
+    ward = np.array(list("aabb"), dtype=object)
+    with pytest.raises(DataError, match="no report with a weight above 0 has 'a'"):
+        raked({"ward": ward}, {"ward": {"a": 1, "b": 1}}, np.array(start))

@@ -101,3 +101,16 @@ def test_surveys_and_what_has_no_shares():
         shown_of(mechanism.estimate(mechanism.randomize([0.0] * 30, rng=1)), "cut")
     with pytest.raises(ParameterError, match="no method 'bayes'"):
         shrunk(estimate_of(zipf(5), 100, 1.0, 1), "bayes")
+
+
+@pytest.mark.parametrize(
+    ("size", "epsilon", "users"), [(5000, 8.0, 50), (5000, 20.0, 1), (5000, 20.0, 1000), (20_000, 8.0, 50)]
+)
+def test_one_answer_of_thousands_is_a_distribution(size, epsilon, users):
+    """A category far above a grid of zeros: its report's chance must not fall to 0 on the way."""
+    width = max(1, round(size / (1 + np.exp(epsilon))))
+    oracle = SubsetSelection.of(size, epsilon, size=width)
+    with np.errstate(all="raise", under="ignore"):
+        shown = shrunk(oracle.estimate(oracle.randomize([0] * users, rng=1)))
+    assert shown.value.min() >= 0
+    assert shown.value.sum() == pytest.approx(1.0, abs=1e-9)

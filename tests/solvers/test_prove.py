@@ -357,3 +357,67 @@ def test_a_geometric_program_is_proven_in_logarithms():
 
 def test_it_is_offered_at_the_top():
     assert md.prove is prove
+
+
+@pytest.mark.parametrize("exponent", [0.7071, 0.123456])
+def test_exponents_are_not_rounded(exponent):
+    """The nearest exponent of cvxpy's squares has an optimum on the other side."""
+    x = cvxpy.Variable(2, name="x")
+    rows = [x <= [3, 5]]
+    mean = 3**exponent * 5 ** (1 - exponent)
+    bigger = 1.0 + exponent
+    for objective, optimum in (
+        (cvxpy.Maximize(cvxpy.geo_mean(x, [exponent, 1 - exponent])), mean),
+        (cvxpy.Maximize(cvxpy.sum(cvxpy.power(x, exponent))), 3**exponent + 5**exponent),
+        (cvxpy.Minimize(cvxpy.sum(cvxpy.power(x, -exponent))), 3**-exponent + 5**-exponent),
+    ):
+        sign = 1 if isinstance(objective, cvxpy.Minimize) else -1
+        bound = float(prove(cvxpy.Problem(objective, rows), box=10))
+        assert -1e-14 <= sign * (optimum - bound) < 1e-6
+    total = cvxpy.Problem(cvxpy.Minimize(cvxpy.pnorm(x, bigger)), [cvxpy.sum(x) == 3])
+    assert -1e-14 <= 1.5 * 2 ** (1 / bigger) - float(prove(total, values=True)) < 1e-6
+    assert x.value == pytest.approx([1.5, 1.5], abs=1e-4)
+    assert total.constraints[0].dual_value is not None
+
+
+def test_a_solver_that_panics_leaves_no_bound():
+    x, y = cvxpy.Variable(3, name="x"), cvxpy.Variable(name="y")
+    weights = np.array([0.1, 0.2, 0.7 + 1e-12])
+    program = cvxpy.Problem(cvxpy.Maximize(y), [cvxpy.PowConeND(x, y, weights), x <= 1])
+    assert prove(program).bound is None
+
+
+def test_the_box_of_a_geometric_program_is_used_where_needed_and_named():
+    x = cvxpy.Variable(2, pos=True, name="x")
+    bounded = prove(cvxpy.Problem(cvxpy.Minimize(x[0] * x[1]), [x[0] >= 2, 1 / x[1] <= 3]), box=10)
+    assert float(bounded) == pytest.approx(2 / 3, abs=1e-9)
+    assert "all feasible" in bounded.why
+    free = cvxpy.Problem(cvxpy.Maximize(x[0] * x[1]), [x[0] / x[1] <= 3])
+    assert prove(free).bound is None
+    boxed = prove(free, box=10)
+    assert float(boxed) == pytest.approx(100, rel=1e-6)
+    assert "box" in boxed.why
+    with pytest.raises(ParameterError, match="no bound"):
+        prove(free, box=0)
+
+
+def test_what_cvxpy_approximates_or_cannot_compile_has_no_bound():
+    state, scale = cvxpy.Variable((2, 2), PSD=True), cvxpy.Variable(nonneg=True)
+    x = cvxpy.Variable(2, pos=True)
+    for program, text in (
+        (
+            cvxpy.Problem(cvxpy.Maximize(cvxpy.von_neumann_entr(state, (3, 3))), [cvxpy.trace(state) == 1]),
+            "entropy",
+        ),
+        (cvxpy.Problem(cvxpy.Minimize(cvxpy.Constant(3))), "no variables"),
+        (
+            cvxpy.Problem(
+                cvxpy.Minimize(cvxpy.perspective(cvxpy.sum(cvxpy.power(x, 1.7071)), scale)), [scale == 1]
+            ),
+            "exponent",
+        ),
+        (cvxpy.Problem(cvxpy.Maximize(x[0] ** 100 * x[1] ** 100), [x <= 1e5]), "beyond those of doubles"),
+    ):
+        result = prove(program)
+        assert result.bound is None
+        assert text in result.why

@@ -243,3 +243,11 @@ def test_the_bound_of_a_method_from_outside_is_asserted_unless_it_is_proven():
     assert "bound from multipliers in fractions, valid for all feasible points" in str(proven)
     assert "asserted" not in str(proven)
     assert proven.status == asserted.status == "optimal"
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
+def test_the_statement_of_a_survey_limit_is_solved_at_tiny_epsilons(epsilon):
+    problem = md.SurveyLimit(questions=[2], epsilon=epsilon)
+    answer = md.solve(problem, "statement")
+    assert answer.status == "optimal"
+    assert answer.value == pytest.approx(md.solve(problem).value, rel=1e-6)

@@ -203,7 +203,8 @@ class SurveyLimit(Problem[Any]):
 
         table = classes_of(self.effects).information(self.effects, self.epsilon)  # of each kind of sets
         shares = cp.Variable(len(table), name="shares", nonneg=True)
-        errors = cp.multiply(self.effects.each_weight, cp.inv_pos(table.T @ shares))
+        even = table.mean(axis=0)  # solvers like numbers next to 1
+        errors = cp.multiply(self.effects.each_weight / even, cp.inv_pos((table / even).T @ shares))
         return cp.Problem(cp.Minimize(cp.sum(errors)), [(cp.sum(shares) == 1).set_label("shares")])
 
     def why_no_statement(self) -> str | None:

@@ -147,3 +147,11 @@ def test_ten_thousand_users_take_few_runs():
     count = len(award.winners)
     assert 20 <= count < 60
     assert len(calls) <= count * (count + 8) / 2 + 10 * count
+
+
+def test_the_statement_is_not_solved_where_no_payments_exist():
+    """Whoever is essential could ask any price: winners exist, and truthful payments do not."""
+    problem = md.AuctionSlot(bids=[[1, 0.5]], epsilon=1.0, tasks=[[0]], requirements=[1])
+    assert md.solve(problem).status == "infeasible"
+    with pytest.raises(MethodError, match="essential"):
+        md.solve(problem, "statement")
