@@ -78,6 +78,11 @@ class GroupEstimates(ListedEstimate):
     def _beside(self) -> Mapping[str, Any]:
         return {"category": self.categories, "reports": self.reports}
 
+    @property
+    def is_share(self) -> bool:
+        """Whether the estimates are shares of answers, not means of numbers."""
+        return "mean" not in self.categories
+
     def figures(self) -> list[Figure]:
         """Return the estimates of all groups, a picture for each category."""
         low, high = self.interval()
@@ -131,6 +136,11 @@ class Differences(ListedEstimate):
 
     def _beside(self) -> Mapping[str, Any]:
         return {"category": self.categories, "p": tuple(f"{value:.3g}" for value in self.p_values)}
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the differences are those of shares of answers."""
+        return "mean" not in self.categories
 
     def figures(self) -> list[Figure]:
         """Return the differences with their intervals."""

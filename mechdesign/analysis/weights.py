@@ -75,6 +75,11 @@ class WeightedEstimate(ListedEstimate):
     def _about(self) -> Mapping[str, Any]:
         return {"categories": list(self.categories), "design_effect": self.design_effect}
 
+    @property
+    def is_share(self) -> bool:
+        """Whether the estimates are shares of the categories, not a mean."""
+        return len(self.value) > 1
+
     def figures(self) -> list[Figure]:
         """Return the weighted estimates with their intervals."""
         possible = SHARE if len(self.value) > 1 else ANYTHING

@@ -120,21 +120,22 @@ class Texts:
 
 @cache
 def texts_of(language: str) -> Texts:
-    """Return the sentences of a shipped language.
+    """Return the sentences of a shipped language, also by the code of a country's, such as de-AT.
 
     Raises
     ------
     ParameterError
         For a language without a table.
     """
-    if language not in LANGUAGES:
+    shipped = language.casefold().partition("-")[0]
+    if shipped not in LANGUAGES:
         known = ", ".join(LANGUAGES)
         raise ParameterError(
             "language",
             f"no sentences in '{language}'; there are {known}",
             "translate the file of --to texts, and name it with --texts",
         )
-    return Texts(tomllib.loads(template_of(language)))
+    return Texts(tomllib.loads(template_of(shipped)))
 
 
 def template_of(language: str = DEFAULT) -> str:

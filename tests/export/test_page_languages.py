@@ -224,3 +224,9 @@ def test_labels_of_ends_and_bins_are_in_the_language_of_the_page():
         "90 bis 200 (schwer)",
         "keine Angabe",
     ]
+
+
+def test_a_language_of_a_country_is_that_language():
+    from mechdesign.export.texts import texts_of
+
+    assert texts_of("de-AT").code == texts_of("DE").code == "de"
