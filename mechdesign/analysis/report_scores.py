@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,12 @@ from mechdesign.collect.collector import Collector
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.errors import MethodError, counted
 from mechdesign.exact.bits import read_sets
+from mechdesign.exact.numbers import frozen
 
 Array = NDArray[np.float64]
+
+MOST_KEPT = 1 << 14
+"""Entries of the tables of a mechanism that are remembered."""
 
 MOST_ENTRIES = 1 << 27
 """A table of scores with more entries is refused: a gigabyte."""
@@ -221,19 +226,38 @@ def category_tables(mechanism: Any, read: Any) -> tuple[Array, Array]:
 
 def _finite_tables(mechanism: Any, codes: NDArray[np.int64]) -> tuple[Array, Array]:
     """Return both tables where reports are counted: one row is computed for each report that occurs."""
+    if mechanism.counters * mechanism.labels.size <= MOST_KEPT:
+        scores, chances = _every_report(mechanism)
+        return scores[codes], chances[codes]
     distinct, place = np.unique(codes, return_inverse=True)
+    scores, chances = _tables_of(mechanism, distinct)
+    return scores[place.ravel()], chances[place.ravel()]
+
+
+@lru_cache(maxsize=8)
+def _every_report(mechanism: Any) -> tuple[Array, Array]:
+    """Return both tables of all possible reports, for those who draw reports again and again."""
+    possible = np.flatnonzero(mechanism.possible_reports())
+    parts = _tables_of(mechanism, possible)
+    scores, chances = (np.zeros((mechanism.counters, part.shape[1])) for part in parts)
+    scores[possible], chances[possible] = parts
+    return frozen(scores), frozen(chances)
+
+
+def _tables_of(mechanism: Any, reports: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return both tables of these reports, one row each: the estimate from one report, and its chances."""
     size = mechanism.labels.size
-    chances = np.empty((len(distinct), size))
+    chances = np.empty((len(reports), size))
     unit, rows = np.zeros(mechanism.counters, dtype=np.int64), []
-    for code in distinct.tolist():
+    for code in reports.tolist():
         unit[code] = 1
         rows.append(np.asarray(mechanism.estimate_from_counts(unit, population=True).value))
         unit[code] = 0
     scores = np.stack(rows) if rows else np.zeros((0, size))
     for answer in range(size):
-        chances[:, answer] = mechanism.kernel.row(answer)[distinct]
-    chances /= np.maximum(chances.max(axis=1, keepdims=True), 1.0)
-    return scores[place.ravel()], chances[place.ravel()]
+        chances[:, answer] = mechanism.kernel.row(answer)[reports]
+    chances /= np.maximum(chances.max(axis=1, keepdims=True, initial=0.0), 1.0)
+    return scores, chances
 
 
 def _support_tables(oracle: Any, read: Any) -> tuple[Array, Array]:
