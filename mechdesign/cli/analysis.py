@@ -255,14 +255,21 @@ def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]
         require_suffix(options.output, RESULTS)
         require_output(options.output, [options.mechanism, *paths], options.force)
         tables = {name: result.tidy() for name, result in results.items()}
-        if len(tables) > 1 and not options.output.lower().endswith(".xlsx"):
+        is_book = options.output.lower().endswith(".xlsx")
+        if len(tables) > 1 and not is_book:
             first = next(iter(tables))
             print(
                 f"mechdesign: {options.output}: holds '{first}' alone; an .xlsx file holds all",
                 file=sys.stderr,
             )
             tables = {first: tables[first]}
-        rows = write_results(options.output, tables)
+        if is_book:
+            from mechdesign.collect import load_mechanism
+            from mechdesign.report.workbook import write_tidy
+
+            rows = write_tidy(options.output, results, load_mechanism(options.mechanism))
+        else:
+            rows = write_results(options.output, tables)
         print(f"{options.output}: {counted(rows, 'row')}", file=sys.stderr if options.json else sys.stdout)
     if options.json:
         print_json(encode({name: result.as_json() for name, result in results.items()}))

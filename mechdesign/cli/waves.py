@@ -191,7 +191,12 @@ def estimate_waves(options: argparse.Namespace) -> int:
     elif options.output is None:
         print(estimates)
     if options.output is not None:
-        rows = write_results(options.output, {"estimates": estimates.tidy()})
+        if options.output.lower().endswith(".xlsx"):
+            from mechdesign.report.workbook import write_tidy
+
+            rows = write_tidy(options.output, {"waves": estimates}, mechanisms[-1])
+        else:
+            rows = write_results(options.output, {"estimates": estimates.tidy()})
         print(f"{options.output}: {counted(rows, 'row')}", file=sys.stderr if options.json else sys.stdout)
     return FINE
 

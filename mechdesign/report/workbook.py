@@ -187,11 +187,36 @@ def write_result(path: str, result: Any, mechanism: Mechanism, columns: Columns)
     return count
 
 
+def write_tidy(path: str, results: Mapping[str, Any], mechanism: Mechanism) -> int:
+    """Write a sheet for each result by its title, and one about the survey; return the number of rows.
+
+    Parameters
+    ----------
+    path : str
+    results : mapping
+        Results with ``tidy``, such as groups and their differences, or the waves of a survey.
+    mechanism : Mechanism
+        That of the survey, or of its last wave.
+    """
+    tables = {title: result.tidy() for title, result in results.items()}
+    sizes = [len(columns["estimate"]) for columns in tables.values()]
+    _require_rows(path, max(sizes, default=0))
+    with written_book(path) as book:
+        for title, columns in tables.items():
+            _write_estimates(book.sheet(title, landscape=True), columns, _units(results[title]))
+        notes = [note for result in results.values() for note in getattr(result, "notes", ())]
+        first = next(iter(results.values()))
+        _write_about(book.sheet(ABOUT), first, mechanism, (), notes)
+    return sum(sizes)
+
+
 def _units(result: Any) -> dict[str, str]:
     """Return the units of the estimates by the names of their questions; of all others by the empty name."""
     parts = getattr(result, "results", None)
     if parts is None:
         return {"": unit_of(result)}
+    if parts and not hasattr(parts[0], "estimate"):  # waves
+        return _units(parts[0])
     return {part.name: unit_of(part.estimate) for part in parts}
 
 
@@ -243,7 +268,13 @@ def _number_format(name: str, values: Mapping[str, Any], is_share: bool) -> dict
 # About
 
 
-def _write_about(sheet: ResultSheet, result: Any, mechanism: Mechanism, sections: Sequence[Section]) -> None:
+def _write_about(
+    sheet: ResultSheet,
+    result: Any,
+    mechanism: Mechanism,
+    sections: Sequence[Section],
+    notes: Sequence[str] = (),
+) -> None:
     about = mechanism.about
     title = about.title or about.question or "Results"
     sheet.write(0, 0, printable(title), fits=False, bold=True, font_size=16)
@@ -253,8 +284,9 @@ def _write_about(sheet: ResultSheet, result: Any, mechanism: Mechanism, sections
         sheet.write(row, 1, value, fits=False, align="left")
         row += 1
     row += 1
-    sheet.head(row, ["question", "reports", "result in words"])
-    sheet.write(row, 2, "result in words", bold=True, bottom=1)
+    if sections:
+        sheet.head(row, ["question", "reports", "result in words"])
+        sheet.write(row, 2, "result in words", bold=True, bottom=1)
     for section in sections:
         row += 1
         words = section.sentence if section.was_asked else "no respondent was asked"
@@ -262,7 +294,8 @@ def _write_about(sheet: ResultSheet, result: Any, mechanism: Mechanism, sections
         sheet.write(row, 1, section.reports, valign="top", num_format="#,##0")
         sheet.write(row, 2, printable(words), valign="top", text_wrap=True)
     row += 2
-    for text in [*EXPLAINED, *_all_notes(result, sections)]:
+    more = [f"Note: {printable(note)}" for note in dict.fromkeys(notes)]
+    for text in [*EXPLAINED, *(more or _all_notes(result, sections))]:
         sheet.write(row, 0, text, fits=False)
         row += 1
     sheet.finish()

@@ -6,6 +6,7 @@ import csv
 import json
 
 import numpy as np
+import openpyxl
 import pytest
 
 from mechdesign.cli import main
@@ -117,6 +118,13 @@ def test_groups_weights_and_margins(survey, capsys):
     assert (
         main(["estimate", "m.json", "r.csv", "--by", "ward", "-o", "groups.xlsx", "--figure", "g.svg"]) == 0
     )
+    book = openpyxl.load_workbook("groups.xlsx")
+    assert book.sheetnames == ["groups", "differences", "About"]
+    head = [cell.value for cell in book["groups"][1]]
+    assert head[:4] == ["question", "category", "estimate", "standard_error"]
+    assert book["groups"]["C2"].number_format == "0.0%"
+    assert book["groups"].freeze_panes == "A2"
+    assert any("t-1" in str(cell.value) for row in book["About"].iter_rows() for cell in row)
     assert {path.name for path in survey.glob("*.svg")} == {"g.svg", "g-2.svg", "g-3.svg"}
     assert "groups.xlsx: 5 rows" in capsys.readouterr().out
 
