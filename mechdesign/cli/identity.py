@@ -28,7 +28,12 @@ def identity_option(build: argparse.ArgumentParser) -> None:
 
 
 def outgoing(
-    mechanism: Mechanism, path: str, inputs: list[str], force: bool, identity: str = ""
+    mechanism: Mechanism,
+    path: str,
+    inputs: list[str],
+    force: bool,
+    identity: str = "",
+    anyway: bool = False,
 ) -> Mechanism:
     """Return the mechanism with an identity, when the file may be written.
 
@@ -47,6 +52,8 @@ def outgoing(
         Whether an existing file may be replaced.
     identity : str
         The identity that was requested; empty for none.
+    anyway : bool
+        Whether another survey of the folder may have this identity, whose reports then cannot be told apart.
     """
     from mechdesign.data.outputs import require_output
 
@@ -57,7 +64,7 @@ def outgoing(
     identity_text = before.about.id if again and before is not None else identity or None
     result = mechanism.described(about.title, about.question, about.users, identity_text)
     if identity:
-        _note_double_use(result, path)
+        _require_own_identity(result, path, anyway)
     if before is not None and before.about.id not in ("", result.about.id):
         print(
             f"mechdesign: {path}: {before.about.survey} was replaced; its reports can only be estimated with "
@@ -95,8 +102,14 @@ ABOUT_BYTES = 1 << 20
 """What a file says about its survey stands in its last bytes: texts, also of other languages."""
 
 
-def _note_double_use(mechanism: Mechanism, path: str) -> None:
-    """Print which files of the folder have the identity and the reports already, with other texts."""
+def _require_own_identity(mechanism: Mechanism, path: str, anyway: bool) -> None:
+    """Refuse an identity that other files of the folder have for the same reports with other texts.
+
+    Raises
+    ------
+    ParameterError
+        Unless the user insists; then it is said.
+    """
     others = [
         other
         for other in _files_with(mechanism.about.id, os.path.dirname(path) or ".")
@@ -106,12 +119,14 @@ def _note_double_use(mechanism: Mechanism, path: str) -> None:
     ]
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-        print(
-            f"mechdesign: {path}: {others[0]}{more} had the identity {mechanism.about.id} with another "
-            "title, question or column: their reports cannot be told apart; give another survey or wave an "
-            "identity of its own",
-            file=sys.stderr,
+        what = (
+            f"{others[0]}{more} had the identity {mechanism.about.id} with another title, question or "
+            "column: their reports cannot be told apart"
         )
+        if not anyway:
+            remedy = "give this survey or wave an identity of its own, or insist"
+            raise ParameterError(path, what, remedy, "anyway")
+        print(f"mechdesign: {path}: {what}", file=sys.stderr)
 
 
 def _files_with(identity: str, folder: str) -> list[str]:
@@ -174,7 +189,9 @@ LEAKY = 1e-2
 def anyway_option(added: argparse.ArgumentParser) -> None:
     """Add ``--anyway``."""
     added.add_argument(
-        "--anyway", action="store_true", help="write the file although epsilon is above 10: no protection"
+        "--anyway",
+        action="store_true",
+        help="write the file although epsilon is above 10 (no protection) or another survey has the identity",
     )
 
 

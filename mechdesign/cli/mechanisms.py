@@ -290,7 +290,7 @@ def _build(options: argparse.Namespace) -> int:
     mechanism = mechanism.with_about(model.about)
     identity = wave_identity(options, model.identity)
     mechanism = linked(mechanism.described(title, question, options.users or planned, identity), options)
-    mechanism = outgoing(mechanism, options.output, [model.slug], options.force, identity)
+    mechanism = outgoing(mechanism, options.output, [model.slug], options.force, identity, options.anyway)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     try:

@@ -80,16 +80,21 @@ def built_lines(capsys, model, path, *options):
     return [line for line in capsys.readouterr().err.splitlines() if "cannot be told apart" in line]
 
 
-def test_an_identity_that_two_surveys_have_is_said(capsys):
+def test_an_identity_that_two_surveys_have_is_refused_unless_one_insists(capsys):
     Path("sub").mkdir()
     assert built_lines(capsys, "yes_no", "drink.json", "--id", "h26", "--question", "Do you drink?") == []
-    (line,) = built_lines(capsys, "yes_no", "smoke.json", "--id", "h26", "--question", "Do you smoke?")
+    smoke = ("--id", "h26", "--question", "Do you smoke?")
+    line = refused(capsys, "build", "yes_no.toml", "-o", "smoke.json", *smoke)
+    assert "had the identity h26 with another title, question or column" in line
+    assert line.rstrip().endswith("give this survey or wave an identity of its own, or insist with --anyway")
+    assert not Path("smoke.json").exists()
+    (line,) = built_lines(capsys, "yes_no", "smoke.json", *smoke, "--anyway")
     assert line.startswith("mechdesign: smoke.json: drink.json had the identity h26 with another title, ques")
-    again = ("--id", "h26", "--force", "--column", "drinks")
+    again = ("--id", "h26", "--force", "--column", "drinks", "--anyway")
     (line,) = built_lines(capsys, "yes_no", "sub/../drink.json", *again)
     assert "drink.json: sub/../drink.json and 1 more had the identity h26 with" in line
     Path("coded.toml").write_text(YES_NO.replace("[model]", '[model]\nid = "h26"\nquestion = "Do you run?"'))
-    assert "run.json: drink.json and 1 more had" in built_lines(capsys, "coded", "run.json")[0]
+    assert "run.json: drink.json and 1 more had" in built_lines(capsys, "coded", "run.json", "--anyway")[0]
 
 
 def test_an_identity_that_is_not_of_two_surveys_is_not_said(capsys):
