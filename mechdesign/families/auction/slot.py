@@ -231,10 +231,6 @@ class AuctionSlot(Problem[OnlineAuction]):
             rows.append((winners <= 1.0 - self.slot.essential.astype(float)).set_label("bounded payments"))
         return cp.Problem(cp.Minimize(weights @ winners), rows)
 
-    def why_no_statement(self) -> str | None:
-        nothing = obstacle(self)
-        return None if nothing is None else nothing.message
-
     def statement_size(self) -> int:
         return len(self.bids)
 
