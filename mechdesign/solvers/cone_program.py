@@ -354,6 +354,8 @@ def _exactly(expression: Any) -> Any:
         return kind(arguments[0], arguments[1] if len(arguments) > 1 else expression.p)
     if exact == "Pnorm":
         return kind(arguments[0], expression.original_p, expression.axis, expression.keepdims)
+    if not hasattr(expression, "_keep"):  # earlier releases take them out of the argument as well
+        return kind(arguments[0], np.asarray(expression.p, dtype=np.float64))
     weights = np.zeros(len(expression._keep))  # those that are 0 were taken out
     weights[expression._keep] = expression.p
     return kind(arguments[0], weights, axis=expression.axis, keepdims=expression.keepdims)

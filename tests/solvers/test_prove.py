@@ -381,9 +381,9 @@ def test_exponents_are_not_rounded(exponent):
 
 
 def test_a_solver_that_panics_leaves_no_bound():
-    x, y = cvxpy.Variable(3, name="x"), cvxpy.Variable(name="y")
-    weights = np.array([0.1, 0.2, 0.7 + 1e-12])
-    program = cvxpy.Problem(cvxpy.Maximize(y), [cvxpy.PowConeND(x, y, weights), x <= 1])
+    x, y = cvxpy.Variable((3, 1), name="x"), cvxpy.Variable(1, name="y")
+    weights = np.array([[0.1], [0.2], [0.7 + 1e-12]])
+    program = cvxpy.Problem(cvxpy.Maximize(y[0]), [cvxpy.PowConeND(x, y, weights), x <= 1])
     assert prove(program).bound is None
 
 
