@@ -70,7 +70,8 @@ def solve_statement(problem: Problem[Any]) -> Outcome:
     """Solve the statement, prove its bound, and return the problem's variables."""
     from mechdesign.solvers.prove import prove
 
-    program = problem.statement()
+    with np.errstate(invalid="ignore", over="ignore"):  # cvxpy 1.8 sums empty arrays to learn their shape
+        program = problem.statement()
     status, solver, message = _point(program)
     if status is None:
         proof = prove(program, values=True)
