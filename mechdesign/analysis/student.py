@@ -47,6 +47,18 @@ class StudentLimits(Limits):
         return width, width
 
 
+def difference_distances(first: tuple[Any, Any], second: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the distances down and up of the limits of a - b, from those of a and of b; see below.
+
+    Examples
+    --------
+    >>> difference_distances((3.0, 1.0), (1.0, 4.0))
+    (np.float64(5.0), np.float64(1.4142135623730951))
+    """
+    (down, up), (less, more) = first, second
+    return np.hypot(down, more), np.hypot(up, less)
+
+
 @dataclass(frozen=True)
 class DifferenceLimits(Limits):
     """The limits of a difference of independent estimates a - b, from those of both (MOVER).
@@ -59,9 +71,7 @@ class DifferenceLimits(Limits):
     second: Limits
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        down, up = self.first.distances(tail)
-        less, more = self.second.distances(tail)
-        return np.hypot(down, more), np.hypot(up, less)
+        return difference_distances(self.first.distances(tail), self.second.distances(tail))
 
 
 def p_value(limits: Limits, difference: Array) -> Array:

@@ -24,6 +24,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from mechdesign.analysis.student import difference_distances
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import ParameterError, counted, decimals_of, option
@@ -200,7 +201,7 @@ def change_between(question: str, category: str, first: Row, second: Row) -> Cha
     """
     (a, error_a, low_a, high_a), (b, error_b, low_b, high_b) = first, second
     value = b - a
-    down, up = math.hypot(b - low_b, high_a - a), math.hypot(high_b - b, a - low_a)
+    down, up = map(float, difference_distances((b - low_b, high_b - b), (a - low_a, high_a - a)))
     return Change(question, category, value, math.hypot(error_a, error_b), value - down, value + up)
 
 

@@ -122,6 +122,17 @@ def test_waves_of_joint_responses_count_all_reports_of_each_once(device, visit):
 
 
 @in_browser
+def test_the_total_of_several_links_has_the_reports_of_earlier_waves(device, visit):
+    """One report of the first wave and one for another link of the second: with this one they are three."""
+    visit("first.html")
+    make(device)
+    visit("second.html#token=AAA")
+    make(device)
+    assert visit("second.html#token=BBB") == "form"
+    assert "3 reports of one person give away epsilon = 12 in total." in text(device, "earlier")
+
+
+@in_browser
 def test_a_personal_device_says_for_whom_it_has_answered(device, site, visit):
     visit("first.html#token=AAA")
     report = make(device)

@@ -81,12 +81,15 @@ const DEVICE = (() => {
     return delta ? sentence("earlier.with_delta", { epsilon: known, delta: `delta = ${numeral(delta)}` }) : known;
   }
 
-  // What several reports of one person give away together.
-  function together(count) {
+  // What several reports of one person give away together, with those of earlier waves that were made here.
+  function together(count, waves = []) {
     const { epsilon, delta } = SHEET.promise;
     if (epsilon === null) return sentence("earlier.times", { count });
-    const sum = budget(total(epsilon, count), delta && Math.min(1, total(delta, count)));
-    if (!joint) return sentence("earlier.total", { count, sum });
+    const before = (name) => waves.reduce((sum, wave) => sum + wave[name], 0);
+    const added = Number((total(epsilon, count) + before("epsilon")).toPrecision(12));
+    const deltas = total(delta, count) + before("delta");
+    const sum = budget(added, deltas && Math.min(1, Number(deltas.toPrecision(12))));
+    if (!joint) return sentence("earlier.total", { count: count + waves.length, sum });
     const most = RECIPE.steps.reports;
     return most === null ? sentence("earlier.all", { sum }) : sentence("earlier.all_most", { most, sum });
   }
@@ -101,6 +104,12 @@ const DEVICE = (() => {
     const sum = terms.reduce((left, right) => left + right, 0);
     const known = `${terms.map(numeral).join(" + ")} = ${numeral(Number(sum.toPrecision(12)))}`;
     return { doubles: terms.length === 2 && terms[0] === terms[1], text: budget(known, Math.min(1, Number(deltas.toPrecision(12)))) };
+  }
+
+  // The earlier waves that this device has answered; whose total is known.
+  function wavesHere() {
+    const here = PAGE.shared ? [] : PAGE.earlier.filter((wave) => reports(wave.place).length);
+    return here.some((wave) => wave.epsilon === null) ? [] : here;
   }
 
   // What to say of earlier waves: of those that this device has answered, else in general.
@@ -122,7 +131,7 @@ const DEVICE = (() => {
     const lines = [];
     if (rounds) lines.push(`${rounds === 1 ? sentence("earlier.round_one") : sentence("earlier.round_many", { count: rounds })} ${together(rounds + 1)}`);
     if (links.length && joint) lines.push(sentence("earlier.link_joint"));
-    else if (links.length) lines.push(`${sentence("earlier.link")} ${together(links.length + rounds + 1)}`);
+    else if (links.length) lines.push(`${sentence("earlier.link")} ${together(links.length + rounds + 1, wavesHere())}`);
     const named = [...new Set(links.map((report) => report.whose))].filter(Boolean);
     if (named.length) lines.push(sentence("device.other_links", { links: listed(named.map(linkName)) }));
     lines.push(waveWords(rounds + 1));
