@@ -240,3 +240,16 @@ def test_other_answers_in_a_later_wave_are_said():
     notes = wave_estimates([one, two], results[:2]).notes
     assert notes[-1] == "the question offers other answers in some waves ('maybe'): people had other choices"
     assert len(wave_estimates([two, three], results[1:]).notes) == len(notes) - 1
+
+
+def test_limits_of_a_change_are_newcombes():
+    """Newcombe (1998), method 10, example (a): 56/70 less 48/80 is 0.2, from 0.0524 to 0.3339."""
+
+    def wilson(hits: int, users: int) -> tuple[float, float, float, float]:
+        z, share = 1.959963984540054, hits / users
+        middle, half = 2 * users * share + z * z, z * (z * z + 4 * users * share * (1 - share)) ** 0.5
+        low, high = ((middle + side * half) / (2 * (users + z * z)) for side in (-1, 1))
+        return share, 0.05, low, high
+
+    change = change_between("smokes", "yes", wilson(48, 80), wilson(56, 70))
+    assert (change.low, change.high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
