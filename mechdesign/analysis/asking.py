@@ -50,7 +50,7 @@ class ReportTable:
     mechanism: Any
     reports: NDArray[Any]
 
-    def question(self, name: str = "", where: str = "question") -> ReportScores:
+    def question(self, name: str = "", where: str = named_option("question")) -> ReportScores:
         """Return the scores of a question; of the only one without a name."""
         if not name and len(self.scores) == 1:
             return self.scores[0]

@@ -247,13 +247,17 @@ def _own_estimate(
 ) -> GroupEstimate:
     """Return the mechanism's own estimate of a group."""
     if not (scores.information[mask] > 0.0).any():
-        raise EstimationError("by", f"no report of the group '{name}' says anything", "join it with another")
+        raise EstimationError(
+            named_option("by"), f"no report of the group '{name}' says anything", "join it with another"
+        )
     estimate = answers.mechanism.estimate(answers.reports[mask], population=population)
     if hasattr(answers.mechanism, "questions"):
         result = estimate.result(scores.question)
         estimate = result.estimate if scores.ends is None else result.mean
         if estimate is None:
-            raise EstimationError("by", f"too few answered in the group '{name}'", "join it with another")
+            raise EstimationError(
+                named_option("by"), f"too few answered in the group '{name}'", "join it with another"
+            )
     value, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.standard_error)
     limits = getattr(estimate, "limits", None) or NormalLimits(errors)
     names = ("mean",) if scores.has_mean else scores.names

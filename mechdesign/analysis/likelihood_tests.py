@@ -226,11 +226,15 @@ def independence(
     """
     scores = answers.question(question)
     if scores.likelihood is None:
-        raise ParameterError("question", f"'{scores.question}' is a number", "compare its means by group")
+        raise ParameterError(
+            named_option("question"), f"'{scores.question}' is a number", "compare its means by group"
+        )
     texts = answers.column(column, named_option("by")).astype(str)
     names = tuple(sorted(set(texts.tolist())))
     if len(names) < 2:
-        raise EstimationError("by", f"'{column}' has one value", "name a column with several groups")
+        raise EstimationError(
+            named_option("by"), f"'{column}' has one value", "name a column with several groups"
+        )
     informative = scores.information > 0.0
     groups = [texts == name for name in names]
     empty = [name for name, group in zip(names, groups, strict=True) if not (group & informative).any()]

@@ -28,7 +28,7 @@ from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import StudentLimits
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
-from mechdesign.core.errors import EstimationError, ParameterError, counted
+from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures
 
@@ -218,7 +218,9 @@ class Covariates:
             np.add.at(parts, self.clusters, influence)
         size = len(parts)
         if size < 2:
-            raise EstimationError("cluster", "one cluster has no spread", "name a column with several values")
+            raise EstimationError(
+                named_option("cluster"), "one cluster has no spread", "name a column with several values"
+            )
         return np.asarray(parts.T @ parts * (size / (size - 1.0)))
 
 

@@ -24,7 +24,7 @@ from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import StudentLimits
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits
-from mechdesign.core.errors import DataError, EstimationError, ParameterError, suggestion
+from mechdesign.core.errors import DataError, EstimationError, ParameterError, named_option, suggestion
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE
 
@@ -123,7 +123,9 @@ def weighted_estimate(
     above, below = (array[informative] for array in scores.ratio())
     users = int((weight > 0.0).sum())
     if users < 2:
-        raise EstimationError("weights", "fewer than two reports have a weight above 0", "collect more")
+        raise EstimationError(
+            named_option("weights"), "fewer than two reports have a weight above 0", "collect more"
+        )
     total = float(weight.sum())
     base = float(weight @ below) / total
     if scores.ends is not None:
@@ -198,7 +200,7 @@ Margins = Mapping[str, Mapping[str, float]]
 """For each public column the size, or the share, of each of its values in the population."""
 
 
-def read_margins(margins: Any, where: str = "margins") -> dict[str, dict[str, float]]:
+def read_margins(margins: Any, where: str = named_option("margins")) -> dict[str, dict[str, float]]:
     """Return margins that were checked: sizes of at least 0 for every value, and the same sum each.
 
     Shares, percentages and counts may be mixed: each margin is divided by its sum. Counts have to agree.
@@ -280,7 +282,9 @@ def raked(
     codes: list[tuple[Numbers, Array]] = []
     for column, sizes in shares.items():
         if column not in columns:
-            raise ParameterError("margins", f"no column '{column}'", suggestion(column, list(columns)))
+            raise ParameterError(
+                named_option("margins"), f"no column '{column}'", suggestion(column, list(columns))
+            )
         texts = np.array([_as_written(value) for value in columns[column].tolist()], dtype=object)
         values = sorted(sizes)
         known = {value: place for place, value in enumerate(values)}

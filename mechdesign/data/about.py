@@ -155,7 +155,7 @@ def _values(kind: Callable[[], type[Any]], name: str, value: object) -> tuple[An
 
 def _from_table(kind: type[Any], where: str, table: Mapping[str, Any]) -> Any:
     """Return the value that a table states; an unknown key is refused with a suggestion."""
-    known = tuple(field.name for field in kind.__attrs_attrs__)
+    known = tuple(field.name for field in attrs.fields(kind))
     for key in table:
         if key not in known:
             raise ParameterError(where, f"no key '{key}'", suggestion(str(key), known))
@@ -409,7 +409,7 @@ class About:
         """Return an object from the output of :meth:`as_json` in a file of a version; else it is refused."""
         known = ENTRIES if version >= SEALED_FROM else ENTRIES[:-1]
         if version >= TEXTS_FROM:
-            known = tuple(field.name for field in cls.__attrs_attrs__)  # type: ignore[attr-defined]
+            known = tuple(field.name for field in attrs.fields(cls))
         if not isinstance(document, Mapping) or not set(document) <= set(known):
             listed = f"{', '.join(known[:-1])} and {known[-1]}"
             raise ParameterError("about", f"expected {listed}", "rebuild it")

@@ -23,7 +23,7 @@ from mechdesign.data.survey_tools import (
 )
 from mechdesign.data.survey_tools.export import IDENTIFYING, Export, ExportColumn, unique_name
 from mechdesign.data.survey_tools.identifying import identifying_reason, is_person_column
-from mechdesign.data.survey_tools.questions import ImportedQuestion, NotAQuestion, draft_item, draft_ticks
+from mechdesign.data.survey_tools.questions import ImportedQuestion, NoQuestionError, draft_item, draft_ticks
 from mechdesign.data.survey_tools.rows import RowRule, selected_rows
 from mechdesign.data.text_files import file_rows
 
@@ -326,7 +326,7 @@ def _drafts(
                 draft = draft_ticks(members, rows, name, choices.codes)
             else:
                 draft = draft_item(item, rows, name, choices.codes, item.name in choices.single, new_signs())
-        except NotAQuestion as reason:
+        except NoQuestionError as reason:
             names = [other.name for other in members] if item.kind == "tick" else [item.name]
             dropped.setdefault(str(reason), []).extend(names)
             continue

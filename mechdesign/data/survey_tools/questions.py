@@ -71,7 +71,7 @@ class ImportedQuestion:
     source: str = ""
 
 
-class NotAQuestion(Exception):  # noqa: N818
+class NoQuestionError(Exception):
     """Why a column is no question."""
 
 
@@ -87,15 +87,15 @@ def draft_item(
 
     Raises
     ------
-    NotAQuestion
+    NoQuestionError
     """
     cells = [item.cells[row] for row in rows]
     draft = ImportedQuestion(_head(name, item.text), {}, source=item.name)
     cells = _without_codes(draft, item, cells, codes)
     if not any(cells):
-        raise NotAQuestion(EMPTY)
+        raise NoQuestionError(EMPTY)
     if item.kind == "text":
-        raise NotAQuestion(FREE_TEXT)
+        raise NoQuestionError(FREE_TEXT)
     if item.labels:
         return _labelled(draft, item, cells)
     if item.kind == "number":
@@ -160,7 +160,7 @@ def _labelled(draft: ImportedQuestion, item: ExportColumn, cells: list[str]) -> 
 
 def _choice(draft: ImportedQuestion, cells: list[str], labels: list[str], kind: str) -> ImportedQuestion:
     if len(labels) < 2:
-        raise NotAQuestion("one answer only")
+        raise NoQuestionError("one answer only")
     draft.table["labels"] = labels
     if kind and len(labels) > 2:
         draft.table["kind"] = kind
@@ -243,7 +243,7 @@ def _read(
     if numbers and len(numbers) == len(distinct):
         whole = all(number.is_integer() for number in numbers)
         if len(distinct) == len(filled) > 2 * FEW_NUMBERS and whole and max(numbers) > 200:
-            raise NotAQuestion(IDENTIFYING)
+            raise NoQuestionError(IDENTIFYING)
         if whole and max(numbers) - min(numbers) < FEW_NUMBERS and len(set(numbers)) > 1:
             labels = [str(number) for number in range(int(min(numbers)), int(max(numbers)) + 1)]
             answers = [str(int(number_of_text(cell) or 0)) if cell else "" for cell in cells]
@@ -256,10 +256,10 @@ def _read(
     if not is_single and (separator := joined_by(filled)):
         return _several(draft, cells, separator)
     if len(distinct) < 2:
-        raise NotAQuestion("the same answer in every row")
+        raise NoQuestionError("the same answer in every row")
     is_free = len(distinct) > MOST_LABELS or (len(distinct) == len(filled) > 4)
     if is_free or sum(map(len, distinct)) > LONG * len(distinct) or any("\n" in cell for cell in distinct):
-        raise NotAQuestion(FREE_TEXT)
+        raise NoQuestionError(FREE_TEXT)
     scale = scale_of(distinct)
     if not is_single and any(separator in cell for cell in distinct for separator in (", ", ";")):
         draft.remarks.append("answers with commas or semicolons are one answer each")
@@ -367,7 +367,7 @@ def draft_ticks(
         columns.append(["" if cell in codes or item.missing.has(cell) else cell for cell in cells])
     answered = [any(cells) for cells in zip(*columns, strict=True)]
     if not any(answered):
-        raise NotAQuestion(EMPTY)
+        raise NoQuestionError(EMPTY)
     labels: list[str] = []
     answers: dict[str, list[str]] = {}
     for item, column in zip(members, columns, strict=True):
