@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+import attrs
+
 from mechdesign.core.errors import ParameterError, counted, one_line, suggestion
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import integer
