@@ -155,9 +155,14 @@ def _values(kind: Callable[[], type[Any]], name: str, value: object) -> tuple[An
     return tuple(result)
 
 
+def _keys(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of what a value states."""
+    return tuple(field.name for field in attrs.fields(kind))
+
+
 def _from_table(kind: type[Any], where: str, table: Mapping[str, Any]) -> Any:
     """Return the value that a table states; an unknown key is refused with a suggestion."""
-    known = tuple(field.name for field in attrs.fields(kind))
+    known = _keys(kind)
     for key in table:
         if key not in known:
             raise ParameterError(where, f"no key '{key}'", suggestion(str(key), known))
@@ -411,7 +416,7 @@ class About:
         """Return an object from the output of :meth:`as_json` in a file of a version; else it is refused."""
         known = ENTRIES if version >= SEALED_FROM else ENTRIES[:-1]
         if version >= TEXTS_FROM:
-            known = tuple(field.name for field in attrs.fields(cls))
+            known = _keys(cls)
         if not isinstance(document, Mapping) or not set(document) <= set(known):
             listed = f"{', '.join(known[:-1])} and {known[-1]}"
             raise ParameterError("about", f"expected {listed}", "rebuild it")
