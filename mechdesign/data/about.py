@@ -414,7 +414,7 @@ class About:
     @classmethod
     def from_json(cls, document: object, version: int = TEXTS_FROM) -> About:
         """Return an object from the output of :meth:`as_json` in a file of a version; else it is refused."""
-        known = ENTRIES if version >= SEALED_FROM else ENTRIES[:-1]
+        known: tuple[str, ...] = ENTRIES if version >= SEALED_FROM else ENTRIES[:-1]
         if version >= TEXTS_FROM:
             known = _keys(cls)
         if not isinstance(document, Mapping) or not set(document) <= set(known):
