@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     # Imported here, so that an interrupt while they are imported is not a traceback either.
     from mechdesign.cli.parser import BAD_INPUT, FINE, parser
-    from mechdesign.core.errors import MechDesignError, printable
+    from mechdesign.core.errors import MechDesignError, missing_from_light, printable
 
     _prepare_output()
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -118,6 +118,9 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
             raise
         if isinstance(error, MechDesignError):
             print(f"mechdesign: {error.for_shell()}", file=sys.stderr)
+            return BAD_INPUT
+        if isinstance(error, ImportError) and (missing := missing_from_light(error)):
+            print(f"mechdesign: {missing}", file=sys.stderr)
             return BAD_INPUT
         if isinstance(error, BrokenPipeError):  # the reader of our output went away, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

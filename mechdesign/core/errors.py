@@ -351,7 +351,26 @@ class SealedError(MechDesignError, AttributeError):
 
 
 class MissingPackageError(MechDesignError, ImportError):
-    """An optional package is needed for this step and is not installed."""
+    """A package is needed for this step and is not installed."""
+
+
+COMPLETE = frozenset({"clarabel", "cvxpy", "highspy", "joblib", "narwhals", "networkx", "pulp", "rich", "scipy"})
+"""What the complete installation has and the light one has not: a server or a device needs numpy and attrs."""
+
+
+def missing_from_light(error: ImportError) -> MissingPackageError | None:
+    """Return what to do where a light installation lacks a package; None for any other failed import.
+
+    Examples
+    --------
+    >>> print(missing_from_light(ModuleNotFoundError("No module named 'scipy'", name="scipy.optimize")))
+    scipy: is needed for this step, and this installation is a light one; pip install mechdesign adds the rest
+    """
+    name = (error.name or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or name not in COMPLETE:
+        return None
+    what = "is needed for this step, and this installation is a light one"
+    return MissingPackageError(name, what, "pip install mechdesign adds the rest")
 
 
 def unread(error: OSError) -> str:
@@ -465,6 +484,8 @@ def failure_text(error: BaseException) -> str:
     >>> failure_text(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     """
+    if isinstance(error, ImportError) and (missing := missing_from_light(error)):
+        return str(missing)
     text = printable(" ".join(str(error).split()))
     line = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if len(line) > LONGEST_FAILURE:
