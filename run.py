@@ -7,9 +7,9 @@ usage: python3 run.py TASK [ARGUMENT ...]
   check   solve every model, or the named ones, with every method; check certificates and claims
   test    ruff, mypy, then the tests (pytest's summary is the last line)
   cover   the tests with coverage, which makes them half as fast
-  lint    ruff and mypy only
-  docs    build the documentation in docs/_build/html; a warning is an error
+  lint    ruff and mypy only; docs: the documentation in docs/_build/html, where a warning is an error
   bench   one table: speed against other libraries and compiled loops (--all: every benchmark)
+  release what a release needs, and what is left (--packages: wheel and sdist in bare environments)
   python  the Python of the environment, for instance: python3 run.py python -m ruff format mechdesign
 
 Further arguments go to the last program. The first run makes .venv (or .venv-bench), later ones bring it up
@@ -34,6 +34,7 @@ TASKS = {  # the extras that a task needs, and its programs, one after the other
     "lint": ("dev", "ruff check .", "mypy"),
     "docs": ("docs", "sphinx-build -W --keep-going -j 2 -b html docs docs/_build/html"),
     "bench": ("benchmarks,fast,parquet", "python -m benchmarks"),  # apart: the rivals need old packages
+    "release": ("dev,docs", "python .ci/release.py"),
     "python": ("dev,docs", "python"),
 }
 call = functools.partial(subprocess.call, cwd=str(ROOT), stdout=sys.stderr, stdin=subprocess.DEVNULL)

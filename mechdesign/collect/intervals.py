@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -60,7 +61,10 @@ def tail_chance(distance: Array, skewness: Array) -> Array:
     skewed = np.abs(skewness) >= NEARLY_NORMAL
     if not skewed.any():
         return normal_tail(normal_place(np.clip(distance, -FARTHEST, FARTHEST), skewness))
-    from scipy.special import gammainc, gammaincc  # takes longer to import than a file takes to be read
+    try:  # which takes longer to import than a file takes to be read, and is not there on a light server
+        from scipy.special import gammainc, gammaincc
+    except ImportError:
+        from mechdesign.exact.gamma import gammainc, gammaincc
 
     chance = np.empty(np.shape(distance))
     chance[~skewed] = tail_chance(distance[~skewed], skewness[~skewed])
@@ -109,9 +113,10 @@ def normal_tail(place: Array) -> Array:
     array([0.5  , 0.025])
     """
     if place.size > FEW:
-        from scipy.special import ndtr
+        with suppress(ImportError):  # on a light server the standard library takes longer
+            from scipy.special import ndtr
 
-        return np.asarray(ndtr(-place))
+            return np.asarray(ndtr(-place))
     values = [0.5 * math.erfc(each * math.sqrt(0.5)) for each in place.ravel().tolist()]
     return np.array(values, dtype=np.float64).reshape(place.shape)
 

@@ -354,8 +354,10 @@ class MissingPackageError(MechDesignError, ImportError):
     """A package is needed for this step and is not installed."""
 
 
-COMPLETE = frozenset({"clarabel", "cvxpy", "highspy", "joblib", "narwhals", "networkx", "pulp", "rich", "scipy"})
-"""What the complete installation has and the light one has not: a server or a device needs numpy and attrs."""
+COMPLETE = frozenset(
+    {"clarabel", "cvxpy", "highspy", "joblib", "narwhals", "networkx", "pulp", "rich", "scipy"}
+)
+"""What a complete installation has besides numpy and attrs, which a server or a device needs."""
 
 
 def missing_from_light(error: ImportError) -> MissingPackageError | None:
