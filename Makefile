@@ -1,11 +1,11 @@
 # Shorthand for run.py, which makes the environment and does the work.
 PYTHON ?= python3
 
-.PHONY: help demo check test cover lint docs bench clean
+.PHONY: help demo check test cover lint docs bench release clean
 help:
 	@$(PYTHON) run.py --help
 
-demo check test cover lint docs bench:
+demo check test cover lint docs bench release:
 	@$(PYTHON) run.py $@
 
 clean:

@@ -2,18 +2,18 @@
 """Set up and run mechdesign from a checkout; needs Python 3.11 or newer and nothing else.
 
 usage: python3 run.py TASK [ARGUMENT ...]
-
   demo    six design problems: solved, built, run on shipped data; writes a folder with a page
   check   solve every model, or the named ones, with every method; check certificates and claims
   test    ruff, mypy, then the tests (pytest's summary is the last line)
   cover   the tests with coverage, which makes them half as fast
-  lint    ruff and mypy only; docs: the documentation in docs/_build/html, where a warning is an error
+  lint    ruff and mypy only
+  docs    build the documentation in docs/_build/html; a warning is an error
   bench   one table: speed against other libraries and compiled loops (--all: every benchmark)
   release what a release needs, and what is left (--packages: wheel and sdist in bare environments)
   python  the Python of the environment, for instance: python3 run.py python -m ruff format mechdesign
 
 Further arguments go to the last program. The first run makes .venv (or .venv-bench), later ones bring it up
-to date; one of somebody else is used, never removed. Exit codes: the program's; 2 if it cannot be started.
+to date; one of somebody else is used, never removed. Exit code: the program's, or 2.
 """  # Only the standard library and the syntax of Python 3.8: an old one has to get as far as being refused.
 
 import functools
@@ -47,8 +47,8 @@ def prepare(home, extras, runs):
     is_own, is_known = before[:1] == ["run.py"], before[:3] == ["run.py", VERSION, str(home)]
     extras = sorted({*extras.split(","), *(before[4:] if is_known else [])})
     after = ["run.py", VERSION, str(home), str(zlib.crc32((ROOT / "pyproject.toml").read_bytes())), *extras]
-    has_all = all(shutil.which(name, path=str(scripts)) for name, *_ in [["python"], ["mechdesign"], *runs])
-    if has_all and (before == after or not is_own):
+    names = ["python", "mechdesign", *(run[0] for run in runs)]
+    if (before == after or not is_own) and all(shutil.which(name, path=str(scripts)) for name in names):
         return scripts
     is_new = not (is_known if is_own else os.path.lexists(str(home)))
     if is_new:
@@ -74,8 +74,7 @@ def prepare(home, extras, runs):
 def main(name="--help", *arguments):
     """Run the programs of a task; return the exit code of the first that fails, or 0."""
     if name in ("-h", "--help"):
-        print(__doc__.strip())
-        return 0 if sys.argv[1:] else 2
+        return print(__doc__.strip()) or (0 if sys.argv[1:] else 2)
     if sys.version_info < (3, 11):
         raise OSError("Python 3.11 or newer is needed, this is " + VERSION)
     if name not in TASKS:

@@ -26,7 +26,7 @@ def test_help_names_every_task():
     assert done.returncode == 0
     assert all(
         f"\n  {task} " in done.stdout
-        for task in ("demo", "check", "test", "cover", "lint", "docs", "bench", "python")
+        for task in ("demo", "check", "test", "cover", "lint", "docs", "bench", "release", "python")
     )
     assert run().returncode == 2
 
