@@ -4,6 +4,7 @@ import importlib
 import os
 import pkgutil
 import re
+import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 from unittest import mock
@@ -23,8 +24,10 @@ author = "The mechdesign developers"
 copyright = "The mechdesign developers"
 release = version = version_of("mechdesign")
 
+sys.path.insert(0, str(Path(__file__).parent))  # picture.py, beside this file
 extensions = [
     "myst_parser",
+    "picture",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]
