@@ -1,9 +1,9 @@
 """The directive ``picture``: commands or Python of a page, and the pictures that they draw when it is built.
 
-Its argument says what the picture shows, for people who do not see it. Its body is run in an empty folder, as
-shell commands or, with ``:python:``, as Python. What is there then as ``picture.svg`` (or ``picture-1.svg`` and so on)
-is shown below the body, and ``picture.html`` as a page of the size of a phone, which can be used. With ``:quiet:``
-the body itself is not shown. A body that fails, or draws nothing, is a warning.
+Its argument says what the picture shows, for people who do not see it. Its body is run in an empty folder,
+as shell commands or, with ``:python:``, as Python. What is there then as ``picture.svg`` (``picture-1.svg`` and so
+on) is shown below the body, and ``picture.html`` as a page of the size of a phone, which can be used. With
+``:quiet:`` the body itself is not shown. A body that fails, or draws nothing, is a warning.
 """
 
 import base64
@@ -26,7 +26,7 @@ class Picture(Directive):
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"python": directives.flag, "quiet": directives.flag}
+    option_spec = {"python": directives.flag, "quiet": directives.flag}  # noqa: RUF012 (docutils reads it)
 
     def run(self):
         text, alternative = "\n".join(self.content), " ".join(self.arguments[0].split())
