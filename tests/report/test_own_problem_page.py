@@ -1,4 +1,4 @@
-"""What docs/howto/add_a_problem.md calls complete: short, and known everywhere once it is installed.
+"""What docs/project/add_a_problem.md calls complete: short, and known everywhere once it is installed.
 
 The blocks of the page are run by tests/meta/test_documented_outputs.py; here are what it says in words.
 """
