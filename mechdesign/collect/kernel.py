@@ -6,7 +6,7 @@ A client draws by a recipe: step by step, in whole numbers. A *recipe* states th
 takes, the columns that a report fills, and the steps between the two, in whole numbers only: clients in
 other languages are made from it. The steps are those that the mechanism's own ``draw`` takes for a single
 user: fed with the same random bytes, a client and the mechanism make the same report. Their meaning is
-stated in ``docs/reference/mechanism_file.md``.
+stated in ``docs/project/mechanism_file.md``.
 
 A mechanism of another kind joins in with two methods: ``recipe()`` returns a :class:`Recipe`, and
 ``draw_recipe(answer, source)`` draws one report from a source of random bits. Where its steps are made of

@@ -37,7 +37,7 @@ class ByteSource:
 
     A word is 8 bytes, the first one the lowest ("little endian"). A uniform integer below 2**62 is a word
     without its two lowest bits: ``word >> 2``. Nothing else is ever read from the stream; what is drawn
-    from words and integers is stated in ``docs/reference/mechanism_file.md``.
+    from words and integers is stated in ``docs/project/mechanism_file.md``.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 A value is a category, a bit, or a number in [0, 1] that is rounded at random to a whole number of steps. The
 parts read random bits one after the other; the messages of a user are sorted, so that their order tells
-nothing. The parts are stated in ``docs/reference/mechanism_file.md``.
+nothing. The parts are stated in ``docs/project/mechanism_file.md``.
 
 All draws are exact: bits of a probability out of 2^62, and small numbers from tables of 124 binary digits.
 
