@@ -36,7 +36,7 @@ def test_a_page_shows_what_is_printed(page, tmp_path, tmp_path_factory):
 
 def test_the_readme_has_outputs_of_python_and_of_the_shell():
     languages = [block.language for block in blocks((ROOT / "README.md").read_text(encoding="utf-8"))]
-    assert languages.count("text") >= 3
+    assert languages.count("text") >= 1
     assert languages.count("console") >= 2
 
 
@@ -129,7 +129,7 @@ def test_continued_commands_are_one():
 
 def test_pages_are_those_of_the_documentation():
     assert ROOT / "README.md" in pages()
-    assert ROOT / "docs" / "tutorials" / "prior.md" in pages()
+    assert ROOT / "docs" / "explanation" / "prior.md" in pages()
     assert all(isinstance(page, Path) and page.is_file() for page in pages())
 
 

@@ -54,7 +54,9 @@ def test_a_family_says_what_its_sources_claim_and_what_holds(family):
 
 def test_the_first_page_leads_to_every_page_of_the_documentation():
     first = ROOT / "docs" / "index.md"
-    reached, new = {first}, [first]
+    entries = re.findall(r"^([a-z]+/[\w*]+)$", first.read_text(encoding="utf-8"), re.MULTILINE)
+    new = [first, *(page for entry in entries for page in sorted(first.parent.glob(f"{entry}.md")))]
+    reached = set(new)
     while new:
         page = new.pop()
         for target in LINK.findall(prose(page)):
