@@ -225,15 +225,17 @@ def _demo(options: argparse.Namespace) -> int:
         require_demo_folder,
     )
     from mechdesign.report.demo.running import DEMONSTRATIONS, demonstrate
+    from mechdesign.survey.demonstration import demonstrate_survey
 
     require_demo_folder(options.output)
     with whole_folder(options.output) as work:
+        survey = demonstrate_survey(work, options.output)
         results = [demonstrate(demonstration, work) for demonstration in DEMONSTRATIONS]
-        files = finish(results, work, options.output, installed_version())
+        files = finish(results, work, options.output, installed_version(), survey)
     if options.json:
         print_json(demo_json(results))
     else:
-        print(f"{demo_text(results)}\n\n{options.output}: {', '.join(files)}")
+        print(f"{demo_text(results, survey)}\n\n{options.output}: {', '.join(files)}")
         if can_draw():
             print(f"open {options.output}/{PAGE} in a browser; it has the pictures and every command")
         else:

@@ -29,7 +29,9 @@ def pages(*rooms: str) -> list:
     return sorted(page for room in rooms for page in (DOCS / room).glob("*.md"))
 
 
-@pytest.mark.parametrize("query", ["cross table", "pandas", "smartphone", "quantile", "median", "histogram", *SEARCHED])
+@pytest.mark.parametrize(
+    "query", ["cross table", "pandas", "smartphone", "quantile", "median", "histogram", *SEARCHED]
+)
 def test_a_page_for_tasks_has_the_words_that_people_search_for(query):
     """The search of the site finds pages with all words, by their beginnings; pages for tasks come first."""
     found = [

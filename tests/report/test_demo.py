@@ -25,8 +25,8 @@ from mechdesign.report.demo.folder import (
 )
 from mechdesign.report.demo.running import DEMONSTRATIONS, FOLDER, data_file, demonstrate, write_all
 
-NAMES = ["response", "mean", "contract", "auction", "spectrum", "marginal views"]
-MOST_SECONDS, MOST_LINES = 20.0, 40
+NAMES = ["optimal auction", "response", "mean", "contract", "auction", "spectrum", "marginal views"]
+MOST_SECONDS, MOST_LINES = 20.0, 50
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     return place / "mechdesign-demo", "\n".join(printed), time.process_time() - started
 
 
-def test_the_six_problems_stand_in_a_short_table_and_cost_little(made):
+def test_the_problems_stand_in_a_short_table_and_cost_little(made):
     _, text, seconds = made
     assert [demonstration.name for demonstration in DEMONSTRATIONS] == NAMES
     assert all(f"\n{name}  " in text for name in NAMES)
@@ -88,9 +88,10 @@ def test_the_folder_has_what_is_said_and_the_commands_of_the_page_run(made, monk
     assert len(commands) > 3 * len(NAMES)
     for command in commands:
         words = shlex.split(command)
-        assert words[0] == "mechdesign"
+        assert words[0].endswith("mechdesign")
         assert main(words[1:]) == 0, command
     assert capsys.readouterr().err == ""
+    assert (folder.parent / "again_survey.html").read_bytes() == (folder / "survey.html").read_bytes()
     again = sorted(folder.parent.glob("again_*.csv"))
     assert len(again) == len(NAMES)
     assert all(
@@ -172,4 +173,29 @@ def test_a_problem_that_no_method_solves_is_a_row_without_a_mechanism(monkeypatc
     assert "FAILED: response: closed-form: TypeError" in demo_text([result])
     assert finish([result], tmp_path, "demo", "0")[0] == "0 mechanism files"
     assert "FAILED: response" in (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert commands(result, "demo") == [f"mechdesign solve {result.demonstration.model}"]
+    assert commands(result, "demo") == [f"{folders.program()} solve {result.demonstration.model}"]
+
+
+def test_the_survey_comes_first_with_its_pages_and_pictures_that_need_no_click(made):
+    folder, text, _ = made
+    assert text.startswith("A survey of 5 questions")
+    assert "54% ±3 answered “never”" in text
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert page.index("How often do you drink alone?") < page.index("optimal auction")
+    assert page.count("<svg") >= 10
+    assert "<details>" not in page
+    for name in re.findall(r'href="(survey[a-z_]*\.html)"', page):
+        assert "How we live" in (folder / name).read_text(encoding="utf-8")
+
+
+def test_a_command_is_named_by_its_path_where_its_environment_is_not_active(monkeypatch, tmp_path):
+    script = tmp_path / ".venv" / "bin" / "mechdesign"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path / ".venv"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.setattr("os.name", "posix")
+    assert folders.program() == ".venv/bin/mechdesign"
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / ".venv"))
+    assert folders.program() == "mechdesign"

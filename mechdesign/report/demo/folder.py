@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +30,62 @@ from mechdesign.core.values import encode
 from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
 from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
 from mechdesign.show.draw import save, svg
+from mechdesign.show.figure import Figure
 from mechdesign.show.tables import table
 from mechdesign.work.files import read_text, require_name
 
+
+@dataclass(frozen=True)
+class OpeningSurvey:
+    """What the demonstration begins with: a survey of five questions, its page and its results.
+
+    Attributes
+    ----------
+    title : str
+    words : tuple of (question, result in words)
+    figures : tuple of Figure
+    files : tuple of str
+        Of the survey, in the folder: its page and its results among them.
+    commands : tuple of str
+        Which do it again, without the name of the program.
+    """
+
+    title: str
+    words: tuple[tuple[str, str], ...]
+    figures: tuple[Figure, ...]
+    files: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+def program() -> str:
+    """Return how the command is called from here: by its path where its environment is not active.
+
+    Examples
+    --------
+    >>> program().endswith("mechdesign")
+    True
+    """
+    home = Path(sys.prefix)
+    script = home / ("Scripts" if os.name == "nt" else "bin") / "mechdesign"
+    active = os.environ.get("VIRTUAL_ENV")
+    if sys.prefix == sys.base_prefix or (active and Path(active) == home) or not script.exists():
+        return "mechdesign"
+    here = Path.cwd()
+    return str(script.relative_to(here)) if script.is_relative_to(here) else str(script)
+
+
+HEADING = "An optimal auction, and six design problems"
 SOLVED = ("problem", "model", "analytic", "numeric", "bound", "agreement")
 ESTIMATED = ("mechanism", "estimate of", "truth", "estimate", "std error")
 
 
-def demo_text(results: Sequence[Demonstrated]) -> str:
-    """Return the table of the problems, the table of the estimates, and a line for each other operation."""
-    lines = ["Six design problems, each solved analytically and numerically, with a proven bound:", ""]
+def demo_text(results: Sequence[Demonstrated], survey: OpeningSurvey | None = None) -> str:
+    """Return the survey in words, the table of the problems, that of the estimates, and other operations."""
+    lines = [] if survey is None else [f"A survey of {len(survey.words)} questions, '{survey.title}':", ""]
+    for question, text in survey.words if survey else ():
+        lines += [f"  {printable(question)}", f"    {printable(text)}"]
+    lines += [] if survey is None else [""]
+    lines += [f"{HEADING}, solved analytically and numerically:", ""]
     lines += [table(SOLVED, [solved_row(result) for result in results]), *failure_lines(results), ""]
     lines += ["Each optimum as a mechanism, run on the synthetic data that ship with the package:", ""]
     rows = [[result.file, *answer_row(answer)] for result in results for answer in result.answers]
@@ -118,7 +166,9 @@ def _plain(result: Demonstrated) -> dict[str, Any]:
     return values
 
 
-def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str:
+def demo_page(
+    results: Sequence[Demonstrated], folder: str, version: str, survey: OpeningSurvey | None = None
+) -> str:
     """Return the page as HTML text.
 
     Parameters
@@ -128,6 +178,8 @@ def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str
         What the folder is called in the commands.
     version : str
         Of the toolkit.
+    survey : OpeningSurvey, optional
+        What the page begins with.
 
     Raises
     ------
@@ -137,6 +189,8 @@ def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str
     return rendered(
         "demo.html",
         version=version,
+        survey=None if survey is None else _survey_entry(survey),
+        heading=HEADING,
         solved_header=SOLVED,
         solved=[solved_row(result) for result in results],
         failures=failure_lines(results),
@@ -145,6 +199,23 @@ def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str
         operations=[text for result in results for text in operations_of(result)],
         entries=[_entry(result, folder) for result in results],
     )
+
+
+def _survey_entry(survey: OpeningSurvey) -> dict[str, Any]:
+    return {
+        "title": survey.title,
+        "words": survey.words,
+        "files": survey.files,
+        "figures": _pictures(survey.figures),
+        "commands": [f"{program()} {words}" for words in survey.commands],
+    }
+
+
+def _pictures(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+    return [
+        {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+        for figure in figures
+    ]
 
 
 def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
@@ -160,10 +231,7 @@ def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
             str(item).partition("; ")[0] for item in (() if mechanism is None else mechanism.certificates())
         ],
         "commands": commands(result, folder),
-        "figures": [
-            {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
-            for figure in result.figures
-        ],
+        "figures": _pictures(result.figures),
     }
 
 
@@ -180,7 +248,7 @@ def commands(result: Demonstrated, folder: str) -> list[str]:
         named = [mechanism] if start != ["run"] else [mechanism, step.operation]
         output = ["-o", f"again_{files[step.operation]}"] if step.operation in files else []
         lines.append([*start, *named, source, *_flags(step), *output])
-    return [printable(shlex.join(["mechdesign", *words])) for words in lines]
+    return [printable(shlex.join([program(), *words])) for words in lines]
 
 
 def _flags(step: DemoStep) -> list[str]:
@@ -224,7 +292,13 @@ def _is_ours(path: Path) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: str) -> list[str]:
+def finish(
+    results: Sequence[Demonstrated],
+    folder: Path,
+    name: str,
+    version: str,
+    survey: OpeningSurvey | None = None,
+) -> list[str]:
     """Write pictures, page and summary next to the files of the results; return what is in the folder.
 
     Pictures and page need ``mechdesign[report]``; without it they are left out.
@@ -238,6 +312,8 @@ def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: st
         What the folder is called in the commands of the page.
     version : str
         Of the toolkit.
+    survey : OpeningSurvey, optional
+        Whose files are in the folder already.
     """
     pictures = 0
     draws = can_draw()
@@ -246,12 +322,13 @@ def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: st
             for number, figure in enumerate(result.figures, 1):
                 save(figure, folder / f"{Path(result.file).stem}-{number}.svg")
                 pictures += 1
-        (folder / PAGE).write_text(demo_page(results, name, version), encoding="utf-8")
+        (folder / PAGE).write_text(demo_page(results, name, version, survey), encoding="utf-8")
     summary = {"format": FORMAT, "version": version, "problems": demo_json(results)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     tables = sum(len(result.written) for result in results)
     files = sum(result.mechanism is not None for result in results)
-    contents = [counted(files, "mechanism file"), counted(tables, "table")]
+    contents = [] if survey is None else [counted(len(survey.files), "file") + " of the survey"]
+    contents += [counted(files, "mechanism file"), counted(tables, "table")]
     return [*contents, *([counted(pictures, "picture"), PAGE] if draws else []), SUMMARY]
 
 

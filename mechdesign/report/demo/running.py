@@ -6,7 +6,7 @@ Nobody was asked. The shares are of the order that surveys find; the answers dep
 groups of people give them with different probabilities. ``python -m mechdesign.report.demo.running`` writes
 the files again; a test compares them with what the generator gives.
 
-The six design problems of the demonstration, as data: models, the tables they run on, what is asked.
+An auction and six design problems, as data: models, the tables they run on, what is asked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mechdesign.show.figure import Figure, design_figures
 
 FOLDER = Path(__file__).resolve().parent / "data"
 SEED = 1
-PEOPLE, SELLERS, BIDDERS = 6000, 300, 40
+PEOPLE, SELLERS, BIDDERS, ROUNDS = 6000, 300, 40, 100
 
 DRINKING = ("never", "yearly", "monthly", "weekly", "daily")
 GROUPS = (
@@ -85,7 +85,13 @@ def queries(_: Random) -> Rows:
     ]
 
 
-GENERATORS = {"people": _people, "sellers": sellers, "bids": bids, "queries": queries}
+def rounds(random: Random) -> Rows:
+    """Return the header and the bids of two bidders in rounds, drawn as the model states their values."""
+    values = [1] * 2 + [2] * 4 + [3, 6]
+    return [["bidder1", "bidder2"], *([random.choice(values) for _ in range(2)] for _ in range(ROUNDS))]
+
+
+GENERATORS = {"people": _people, "sellers": sellers, "bids": bids, "queries": queries, "rounds": rounds}
 
 
 def data_file(name: str) -> Path:
@@ -184,6 +190,11 @@ RANDOMIZED = DemoStep("randomize", "people", {"seed": SEED})
 SURVEY = (RANDOMIZED, DemoStep("estimate", "randomize"))
 
 DEMONSTRATIONS = (
+    Demonstration(
+        "optimal auction",
+        "incentives/auction_irregular",
+        (DemoStep("run", "rounds", {"seed": SEED}),),
+    ),
     Demonstration(
         "response",
         "response/survey_skewed",
