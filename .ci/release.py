@@ -88,7 +88,7 @@ def links() -> str:
 
 
 def benchmark_table() -> str:
-    """The table of speed against other libraries was made for this version."""
+    """Look for the table of speed against other libraries of this version."""
     path = ROOT / "benchmarks" / "results" / f"peers_{version()}.csv"
     if not path.is_file():
         raise Failure(f"{path.relative_to(ROOT)} is missing; run python3 run.py bench")
@@ -96,7 +96,7 @@ def benchmark_table() -> str:
 
 
 def documentation() -> str:
-    """The documentation builds without a warning."""
+    """Build the documentation, where a warning is an error."""
     with tempfile.TemporaryDirectory() as folder:
         call([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "2", "docs", folder])
         return f"{len(list(Path(folder).rglob('*.html')))} pages"
@@ -117,7 +117,9 @@ def packages() -> Iterator[str]:
     """Build wheel and sdist, check both with twine, and use the wheel on each Python; yield what was seen."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        call([sys.executable, "-m", "build", "-o", str(folder), str(ROOT)])  # the wheel is built from the sdist
+        call(
+            [sys.executable, "-m", "build", "-o", str(folder), str(ROOT)]
+        )  # the wheel is built from the sdist
         files = sorted(folder.iterdir())
         call([sys.executable, "-m", "twine", "check", "--strict", *map(str, files)])
         yield ", ".join(f"{file.name} ({file.stat().st_size / 2**20:.1f} MiB)" for file in files)

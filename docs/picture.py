@@ -1,8 +1,8 @@
 """The directive ``picture``: commands or Python of a page, and the pictures that they draw when it is built.
 
 Its argument says what the picture shows, for people who do not see it. Its body is run in an empty folder,
-as shell commands or, with ``:python:``, as Python. What is there then as ``picture.svg`` (``picture-1.svg`` and
-so on) is shown below the body, and ``picture.html`` as a page of the size of a phone, which can be used. With
+as shell commands or, with ``:python:``, as Python. What is there then as ``picture.svg``, ``picture-1.svg``
+and so on is shown below the body, and ``picture.html`` as a page of the size of a phone, which can be used. With
 ``:quiet:`` the body itself is not shown. A body that fails, or draws nothing, is a warning.
 """
 

@@ -25,7 +25,7 @@ from mechdesign.report.demo.folder import (
 )
 from mechdesign.report.demo.running import DEMONSTRATIONS, FOLDER, data_file, demonstrate, write_all
 
-NAMES = ["optimal auction", "response", "mean", "contract", "auction", "spectrum", "marginal views"]
+NAMES = ["item auction", "response", "mean", "contract", "auction", "spectrum", "marginal views"]
 MOST_SECONDS, MOST_LINES = 20.0, 50
 
 
@@ -181,7 +181,7 @@ def test_the_survey_comes_first_with_its_pages_and_pictures_that_need_no_click(m
     assert text.startswith("A survey of 5 questions")
     assert "54% ±3 answered “never”" in text
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert page.index("How often do you drink alone?") < page.index("optimal auction")
+    assert page.index("How often do you drink alone?") < page.index("item auction")
     assert page.count("<svg") >= 10
     assert "<details>" not in page
     for name in re.findall(r'href="(survey[a-z_]*\.html)"', page):

@@ -191,7 +191,7 @@ SURVEY = (RANDOMIZED, DemoStep("estimate", "randomize"))
 
 DEMONSTRATIONS = (
     Demonstration(
-        "optimal auction",
+        "item auction",
         "incentives/auction_irregular",
         (DemoStep("run", "rounds", {"seed": SEED}),),
     ),
