@@ -31,16 +31,18 @@ INTENDED = r"\[[^\]]*\]\((?!https?://|mailto:|#)([^)\s]+)\)"
 LIGHT = ("numpy", "attrs")
 
 
-class Failure(Exception):
+class Failure(Exception):  # noqa: N818 (a finding, not a fault of this script)
     """What a check has found, as one line."""
 
 
 def text_of(name: str) -> str:
+    """Return the text of a file of the checkout."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 @cache
 def version() -> str:
+    """Return the version of the package."""
     return str(tomllib.loads(text_of("pyproject.toml"))["project"]["version"])
 
 
@@ -127,8 +129,7 @@ def packages() -> Iterator[str]:
         here = {**interpreters(), "{}.{}".format(*sys.version_info): sys.executable}
         tasks = [(use, name, python) for name, python in here.items() for use in (light, complete)]
         with ThreadPoolExecutor(max_workers=2) as pool:
-            for line in pool.map(lambda task: task[0](folder, wheel, *task[1:]), tasks):
-                yield line
+            yield from pool.map(lambda task: task[0](folder, wheel, *task[1:]), tasks)
         absent = [name for name in SUPPORTED if name not in here]
         if absent:
             yield f"not on this machine: Python {', '.join(absent)}"
