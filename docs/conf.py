@@ -9,7 +9,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from unittest import mock
 
-from docutils.nodes import SkipNode, entry
+from docutils.nodes import FixedTextElement, SkipNode, Text, comment, entry, literal, math, math_block, raw
 from sphinx.util import logging
 
 import mechdesign
@@ -44,6 +44,8 @@ myst_heading_anchors = 3
 
 LONG, VERY_LONG = 40, 120
 """Letters in cells of tables that are not to be squeezed to the width of a word, or of a few."""
+VERBATIM = (FixedTextElement, comment, literal, math, math_block, raw)
+SOURCE_OF_FORMULA = re.compile(r"\$|\\(?:frac|sum|mathbb|varepsilon|in|mu|eta|le|ge)\b")
 LITERAL = re.compile(r"(``.*?``)")
 AUTOMODULE = """.. automodule:: {}
    :members:
@@ -193,6 +195,15 @@ def mark_long_cells(app, doctree):
             cell["classes"].append("long" if length <= VERY_LONG else "very-long")
 
 
+def warn_of_formulas(app, doctree, docname):
+    """Warn where a reader would see the source of a formula: a dollar or a command of TeX in plain text."""
+    for node in doctree.findall(Text):
+        is_verbatim = any(isinstance(each, VERBATIM) for each in (node.parent, node.parent.parent))
+        if not is_verbatim and SOURCE_OF_FORMULA.search(node.astext()):
+            text = f"a formula shows as text: {node.astext()[:80]}"
+            logging.getLogger(__name__).warning(text, location=node.parent)
+
+
 def converted(node, display):
     """Return a node's TeX as MathML, which browsers render without a script and without a network."""
     found = mathml(node.astext(), display)
@@ -224,4 +235,5 @@ def setup(app):
     app.connect("autodoc-process-docstring", one_each, priority=600)  # after it
     app.connect("autodoc-process-docstring", bars_as_text, priority=700)
     app.connect("doctree-read", mark_long_cells)
+    app.connect("doctree-resolved", warn_of_formulas)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))

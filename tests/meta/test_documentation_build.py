@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,3 +94,18 @@ def test_bars_in_docstrings_are_norms_and_no_substitutions(conf):
     conf["bars_as_text"](None, "function", "f", None, None, lines)
     assert lines[0] == r"At most \|U\|^2 and ``|x|``."
     assert [lines[place] for place in (4, 5, 8, 10)] == ["    |a|", r"\|b\|", "|c|", r"\|d\|"]
+
+
+def test_a_formula_that_shows_as_text_is_a_warning(conf, monkeypatch):
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    page, warnings = new_document("page"), []
+    page += nodes.paragraph("", "for $mu in the text")
+    page += nodes.paragraph("", "", nodes.literal("", "cost = $5"), nodes.math("", r"\frac{1}{2}"))
+    page += nodes.literal_block("", "$ mechdesign list")
+    log = SimpleNamespace(warning=lambda text, location: warnings.append(text))
+    names = conf["warn_of_formulas"].__globals__
+    monkeypatch.setitem(names, "logging", SimpleNamespace(getLogger=lambda name: log))
+    conf["warn_of_formulas"](None, page, "page")
+    assert warnings == ["a formula shows as text: for $mu in the text"]
