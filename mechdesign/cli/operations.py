@@ -1,7 +1,6 @@
-"""Operations of mechanisms on the files of a data set, one by one or on a cluster; ``count`` and ``merge``.
+"""Operations of mechanisms on the files of a data set, one by one or on a cluster.
 
-A mechanism says itself which operations it has, and what they take and give. Reports of many files and
-machines become small files of counts.
+A mechanism says itself which operations it has, and what they take and give.
 
 Results of operations into files: the table of the estimates, or grids of cross tables.
 """
@@ -19,15 +18,9 @@ from typing import Any
 from mechdesign.cli.identity import note_lack
 from mechdesign.cli.parser import (
     FINE,
-    REPORTS,
-    AddCommand,
     FigureOutput,
     Parser,
-    add_option,
-    dask_option,
     form_of,
-    identical_option,
-    missing_options,
     operation_options,
     print_json,
 )
@@ -152,104 +145,6 @@ def _tidy(path: str, result: Any, question: str) -> Columns:
 def _notes(result: Any) -> list[str]:
     parts = getattr(result, "tables", None) or [result]
     return list(dict.fromkeys(note for part in parts for note in getattr(part, "notes", ())))
-
-
-def add_commands(command: AddCommand) -> None:
-    """Add these commands to the parser."""
-    command(
-        "count",
-        _count,
-        "count reports of many files into one small file, to merge and estimate",
-        _count_options,
-    )
-    command("merge", _merge, "add the counts of several count files", _merge_options)
-
-
-def _count_options(count: argparse.ArgumentParser) -> None:
-    count.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
-    add_option(count, COLUMN)
-    add_option(count, UNMARKED)
-    missing_options(count)
-    identical_option(count)
-    dask_option(count)
-    _output(count)
-
-
-def _merge_options(merge: argparse.ArgumentParser) -> None:
-    merge.add_argument("inputs", nargs="+", metavar="COUNTS", help="files written by count or merge")
-    merge.add_argument(
-        "--mechanism", metavar="FILE", help="the mechanism file, where it is too large for the count files"
-    )
-    identical_option(merge)
-    _output(merge)
-
-
-def _output(added: argparse.ArgumentParser) -> None:
-    added.add_argument("-o", "--output", required=True, metavar="FILE", help="the count file (.json)")
-    added.add_argument("--force", action="store_true", help="replace an existing file")
-    added.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _count(options: argparse.Namespace) -> int:
-    from mechdesign.collect.server import report_rule
-    from mechdesign.data.outputs import MECHANISM
-    from mechdesign.report.counting import count_file_of, counting_operation
-
-    require_suffix(options.output, MECHANISM)
-    mechanism = load_mechanism(options.mechanism)
-    operation = counting_operation(mechanism, options.mechanism)
-    known = [option.name for option in operation.options]
-    choices = {name: getattr(options, name) for name in ("column", "unmarked")}
-    settings = operation.settings({name: value for name, value in choices.items() if value or name in known})
-    missing = with_messages(report_rule(mechanism, options.missing, tuple(options.missing_code)), mechanism)
-    paths = data_set(options.inputs)
-    require_different(paths, options.identical)
-    require_output(options.output, [options.mechanism, *paths], options.force)
-    with opened_data(form_of(options, mechanism)) as data:
-        work = Work(mechanism, operation, settings, missing, data, options)
-        counts = work.reports_counted(paths, options.dask)
-    file = count_file_of(counts.server, counts.files, mechanism)
-    file.save(options.output)
-    return _print_counts(options, file, counts.missing.note())
-
-
-def _merge(options: argparse.Namespace) -> int:
-    from mechdesign.data.data_set import count_set
-    from mechdesign.data.outputs import MECHANISM
-    from mechdesign.report.counting import merged
-
-    require_suffix(options.output, MECHANISM)
-    paths = count_set(options.inputs)
-    require_different(paths, options.identical)
-    own = [] if options.mechanism is None else [options.mechanism]
-    require_output(options.output, [*own, *paths], options.force)
-    mechanism = None if options.mechanism is None else load_mechanism(options.mechanism)
-    file = merged(paths, options.identical, mechanism)
-    file.save(options.output)
-    return _print_counts(options, file)
-
-
-def _print_counts(options: argparse.Namespace, file: object, *notes: str) -> int:
-    """Print the written file and its notes, in words or as JSON."""
-    from mechdesign.report.counting import CountFile
-
-    assert isinstance(file, CountFile)  # only imported here, as it takes time
-    if options.json:
-        print_json(
-            {
-                "counts": options.output,
-                "mechanism": file.survey_digest,
-                "users": file.users,
-                "unit": file.unit,
-                "files": [vars(one) for one in file.files],
-            }
-        )
-        return FINE
-    users, files = counted(file.users, file.unit.removesuffix("s")), counted(len(file.files), "file")
-    line = f"{options.output}: {users} from {files}"
-    print("; ".join([line, *(note for note in notes if note)]))
-    return FINE
 
 
 RANDOMIZE = "randomize"

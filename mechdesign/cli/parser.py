@@ -365,12 +365,16 @@ MODULES = {
     "imports": "import",
     "models": "list show solve compare check findings sweep tradeoff",
     "mechanisms": "choose build audit randomize estimate run",
-    "operations": "count merge",
+    "counts": "count merge",
     "analysis": "scores regress test",
     "accounts": "ledger",
     "pages": "report sources table",
 }
 """The modules of the commands in the order of the help, each with the commands that it adds."""
+
+
+LISTING = ("-h", "--help", "--version")
+"""First words of a command line after which no command runs."""
 
 
 def identical_option(added: argparse.ArgumentParser) -> None:
@@ -469,11 +473,12 @@ def parser(first: str = "") -> argparse.ArgumentParser:
 
     Where ``first``, the first word of the command line, is a command, the parser has that command alone: the
     others take longer to make than many a command runs. Otherwise it has all, for the help and the errors.
-    Each is made once a process. Parsing leaves it as it was; lists of values are copied before a value is
+    The list of the commands has none of their options. Each is made once a process. Parsing leaves it as it was; lists of values are copied before a value is
     appended.
     """
+    listing = first in LISTING
     homes = [module for module, names in MODULES.items() if first in names.split()]
-    if first and not homes:
+    if first and not homes and not listing:
         return parser()
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
@@ -487,7 +492,9 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         summary: str,
         add_options: Callable[[argparse.ArgumentParser], None],
     ) -> None:
-        if first in ("", name):
+        if listing:
+            commands.add_parser(name, help=summary)
+        elif first in ("", name):
             added = commands.add_parser(name, help=summary, description=summary)
             added.set_defaults(run=run)
             add_options(added)

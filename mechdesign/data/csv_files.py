@@ -164,6 +164,9 @@ BYTES = 1 << 20
 EMPTY_QUOTED = b'""'
 """How an empty value is written that is no blank line."""
 
+SHORT = 1 << 18
+"""Bytes of a file that is read by Python's own module sooner than pyarrow is imported."""
+
 LINES = 1 << 16
 """Lines that Python's own module collects before they become a piece."""
 
@@ -211,7 +214,7 @@ class CsvTable(FileTable):
             for name in columns:
                 place = self.columns.index(name)
                 self._decimals.look(name, (row[place] for row in self._head if place < len(row)))
-        pieces = self._by_arrow if _arrow() is not None else self._by_python
+        pieces = self._by_arrow if self._is_long() and _arrow() is not None else self._by_python
         if len(self.columns) > 1:
             yield from pieces(columns)
             return
@@ -239,6 +242,10 @@ class CsvTable(FileTable):
             if rows > 0:
                 yield _rows_between(piece, 0, min(rows, _rows_of(piece)))
             rows -= _rows_of(piece)
+
+    def _is_long(self) -> bool:
+        """Whether reading the file by Python's module takes longer than importing pyarrow."""
+        return not self._file.is_plain or os.path.getsize(self.path) > SHORT
 
     def _quoted_at_end(self, rows: int) -> int:
         """Return how many of the last lines, which are empty, go to the last one that is written ``""``."""

@@ -44,7 +44,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.sensitivity import kept_starts
@@ -293,6 +292,8 @@ class ChannelDesign:
         count = first + len(outputs)
         equal = np.zeros((inputs + len(means), count))
         equal[:inputs, first:], equal[inputs:, first:] = sums, means
+        from scipy.sparse import csr_array  # takes longer to import than the module
+
         upper = np.zeros((inputs + len(self.points), count))
         upper[:inputs, :inputs] = -np.eye(inputs)
         upper[:inputs, first:] = sums * outputs**2
