@@ -25,6 +25,7 @@ from mechdesign.cli.parser import (
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:
+    from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.values import Outlook
 
@@ -223,10 +224,6 @@ def _findings(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import models
-    from mechdesign.families import problem_classes
-    from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
-    from mechdesign.report.tables import json_schema, problem_text
     from mechdesign.show.tables import terminal_width
 
     if options.model == "survey-file":
@@ -234,7 +231,8 @@ def _show(options: argparse.Namespace) -> int:
 
         print_json(survey_schema()) if options.json else print(keys_text())
         return FINE
-    problem_class = problem_classes().get(options.model)
+    is_model = "/" in options.model or options.model.endswith(".toml")
+    problem_class = None if is_model else _problem_or_none(options.model)
     if problem_class is not None and options.program:
         what = f"'{options.model}' is a problem without parameters"
         raise ParameterError("--program", what, "name a model; run 'mechdesign list' to see all")
@@ -243,14 +241,13 @@ def _show(options: argparse.Namespace) -> int:
             raise ParameterError(
                 f"--set {options.set[0]}", f"'{options.model}' is a problem", "--set is for models"
             )
+        from mechdesign.report.tables import json_schema, problem_text
+
         if options.json:
             print_json(json_schema(problem_class))
         else:
             print(problem_text(problem_class, terminal_width()))
         return FINE
-    close = suggestion(options.model, [*models(), *problem_classes(), "survey-file"])
-    if "/" not in options.model and not options.model.endswith(".toml") and close.startswith("did you mean"):
-        raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
     model = model_of(options)
     if options.program:
         from mechdesign.solvers.statement_text import program_dict, program_text
@@ -259,11 +256,28 @@ def _show(options: argparse.Namespace) -> int:
             print_json({"model": model.slug, **program_dict(model.problem)})
         else:
             print(program_text(model.problem, model.slug))
-    elif options.json:
+        return FINE
+    from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
+
+    if options.json:
         print_json(model_dict(model))
     else:
         print(model_text(model, terminal_width(), None if options.all else MOST_CLAIMS))
     return FINE
+
+
+def _problem_or_none(name: str) -> type[Problem[Any]] | None:
+    """Return the problem of this name; a name that is nearly one, or nearly a model's, is an error."""
+    from mechdesign.families import find_problem, problem_classes
+
+    found = find_problem(name)
+    if found is None:
+        from mechdesign.catalog import models
+
+        close = suggestion(name, [*models(), *problem_classes(), "survey-file"])
+        if close.startswith("did you mean"):
+            raise UnknownNameError("show", f"no model or problem '{name}'", close)
+    return found
 
 
 def _solve(options: argparse.Namespace) -> int:

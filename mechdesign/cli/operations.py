@@ -26,7 +26,7 @@ from mechdesign.cli.parser import (
 )
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
-from mechdesign.collect.collecting import COLUMN, UNMARKED, Operation, Settings, mark_of, operation_of
+from mechdesign.collect.collecting import Operation, Settings, mark_of, operation_of
 from mechdesign.collect.server import SavedCounts, rule_for
 from mechdesign.core.errors import (
     DataError,

@@ -181,8 +181,7 @@ def form_options(added: argparse.ArgumentParser) -> None:
 
 def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
     """Return what the options state about the form of files; the answers of a mechanism are texts in them."""
-    from dataclasses import replace
-
+    from mechdesign.core.values import changed
     from mechdesign.data.forms import stated_form
 
     form = stated_form(options.delimiter, options.decimal, options.encoding, options.sheet)
@@ -191,7 +190,7 @@ def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
     from mechdesign.collect.server import alphabets_of
 
     labels = (label for alphabet in alphabets_of(mechanism) for label in alphabet)
-    return replace(form, texts=frozenset(label for label in labels if "," in label or "." in label))
+    return changed(form, texts=frozenset(label for label in labels if "," in label or "." in label))
 
 
 def missing_options(added: argparse.ArgumentParser) -> None:
@@ -473,8 +472,8 @@ def parser(first: str = "") -> argparse.ArgumentParser:
 
     Where ``first``, the first word of the command line, is a command, the parser has that command alone: the
     others take longer to make than many a command runs. Otherwise it has all, for the help and the errors.
-    The list of the commands has none of their options. Each is made once a process. Parsing leaves it as it was; lists of values are copied before a value is
-    appended.
+    The list of the commands has none of their options. Each is made once a process. Parsing leaves it as it
+    was; lists of values are copied before a value is appended.
     """
     listing = first in LISTING
     homes = [module for module, names in MODULES.items() if first in names.split()]

@@ -11,7 +11,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, ClassVar
 from unicodedata import category
@@ -394,7 +393,7 @@ def checked_area(area: Any) -> Area:
     return x_low, y_low, x_high, y_high
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class AskedChoice:
     """An answer that is one of several categories: names, or without names the numbers from 0.
 
@@ -419,7 +418,7 @@ class AskedChoice:
         return {"name": self.name, "size": self.size, "labels": labels}
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class AskedNumber:
     """An answer that is a number from low to high.
 

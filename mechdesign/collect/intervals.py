@@ -116,7 +116,9 @@ def gamma_tail(shape: Array, place: Array, above: NDArray[np.bool_]) -> Array:
 
 def _stirling_rest(shape: Array) -> Array:
     """Return ln of the gamma function less Stirling's formula."""
-    series = (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / (1680.0 * shape**2)) / shape**2) / shape**2) / shape
+    series = (
+        1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / (1680.0 * shape**2)) / shape**2) / shape**2
+    ) / shape
     half = 0.5 * math.log(2.0 * math.pi)
     for place in np.flatnonzero(shape < 100.0).tolist():
         value = float(shape[place])

@@ -76,7 +76,7 @@ def problem_classes() -> dict[str, type[Problem]]:
 
 
 def _problems(family: ModuleType, first: str = "") -> Iterator[type[Problem]]:
-    """Yield the classes that a family lists, itself or by name; first one whose own name is like ``first``."""
+    """Yield the classes that a family lists, itself or by name; first the one that is likely ``first``."""
     name = family.__name__
     if not hasattr(family, "PROBLEMS"):
         raise ModelFileError(f"entry point of {GROUP}", f"{name} has no PROBLEMS", "list its classes there")
@@ -128,13 +128,21 @@ def problem_class(name: str) -> type[Problem]:
     UnknownNameError
         With a suggestion.
     """
-    near = _in_its_folder(name)
-    if near is not None:
-        return near
-    known = problem_classes()
-    if name not in known:
-        raise UnknownNameError("problem", f"no '{name}'", suggestion(name, known))
-    return known[name]
+    found = find_problem(name)
+    if found is None:
+        raise UnknownNameError("problem", f"no '{name}'", suggestion(name, problem_classes()))
+    return found
+
+
+def find_problem(name: str) -> type[Problem] | None:
+    """Return the problem class of this name, or None; the families where it is likely are tried first.
+
+    Examples
+    --------
+    >>> find_problem("mean-channel").__name__, find_problem("no-such-problem")
+    ('MeanChannel', None)
+    """
+    return _in_its_folder(name) or problem_classes().get(name)
 
 
 @cache

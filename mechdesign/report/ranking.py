@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,10 +37,11 @@ from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
-from mechdesign.families.shuffle.promise import Promise, largest_local
-from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.show.tables import html_table, table
 from mechdesign.solvers.roots import sign_change
+
+if TYPE_CHECKING:
+    from mechdesign.families.shuffle.promise import Promise
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000
 
@@ -131,6 +132,8 @@ class Ranking:
 
     def mechanism(self) -> CollectingMechanism:
         """Return the best mechanism, ready to run."""
+        from mechdesign.families.shuffle.shuffled_reports import Shuffled
+
         built = self.best.build()
         return built if self.promise is None else Shuffled(built, self.promise)
 
@@ -238,6 +241,8 @@ def choose(
     >>> round(ranking.epsilon, 2), round((ranking.unshuffled.error / ranking.best.error) ** 2)
     (4.34, 137)
     """
+    from mechdesign.families.shuffle.promise import Promise, largest_local
+
     eps = positive_epsilon(epsilon)
     if shuffled is None:
         if delta is not None or honest != 1.0:

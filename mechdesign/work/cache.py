@@ -18,8 +18,6 @@ import io
 import os
 import pickle
 import re
-import secrets
-import shutil
 import sys
 import time
 from contextlib import suppress
@@ -79,6 +77,8 @@ def _key(path: Path) -> bytes | None:
 
 def _make(path: Path) -> None:
     """Write a new key, unless another process has been faster: all have one key."""
+    import secrets  # once a user
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -279,6 +279,8 @@ class Cache:
     def _make(self) -> None:
         if self.folder.is_dir():
             return
+        import shutil  # once a version
+
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         for other in self.root.iterdir():
             if _is_of_entries(other) and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
