@@ -352,9 +352,14 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
 
 def print_json(value: Any) -> None:
     """Print values as JSON; infinity is the string ``"inf"``."""
+    print(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return values as JSON, as :func:`print_json` prints them."""
     from mechdesign.core.values import encode  # most commands print no JSON
 
-    print(json.dumps(encode(value), indent=1, allow_nan=False))
+    return json.dumps(encode(value), indent=1, allow_nan=False)
 
 
 REPORTS = "files written by randomize or by clients, folders of them, patterns, or - for the standard input"

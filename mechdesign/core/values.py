@@ -116,11 +116,13 @@ def _hashed(value: Any) -> int:
 
 
 def _fields(value: Any) -> tuple[Any, ...]:
-    return tuple([getattr(value, item.name) for item in value.__attrs_attrs__])
+    """Return the fields that count when values are compared."""
+    return tuple([getattr(value, item.name) for item in value.__attrs_attrs__ if item.eq])
 
 
 def _shown(value: Any) -> str:
-    parts = [f"{item.name}={getattr(value, item.name)!r}" for item in value.__attrs_attrs__]
+    """Return the class and the fields that are shown."""
+    parts = [f"{item.name}={getattr(value, item.name)!r}" for item in value.__attrs_attrs__ if item.repr]
     return f"{value.__class__.__qualname__.rpartition('>.')[2]}({', '.join(parts)})"
 
 

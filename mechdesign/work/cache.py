@@ -28,6 +28,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.work.files import whole_file
+from mechdesign.work.texts import cache_folder, is_private
 
 SIZE = 32
 """Bytes of the key, and of a seal."""
@@ -164,8 +165,6 @@ def source_digest(owner: str) -> str | None:
     return digest.hexdigest()[:16]
 
 
-VARIABLE = "MECHDESIGN_CACHE"
-"""The environment variable that names the folder; ``off`` keeps nothing."""
 KEPT_DAYS = 30
 """Entries of other versions that were not used for this many days are removed."""
 FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")
@@ -248,7 +247,7 @@ class Cache:
     def get(self, key: str) -> tuple[Any] | None:
         """Return the result in a tuple; None when there is none that can be read and trusted."""
         path = self.folder / key
-        if not key or not (_is_private(self.root) and _is_private(self.folder) and _is_private(path)):
+        if not key or not (is_private(self.root) and is_private(self.folder) and is_private(path)):
             return None
         # A damaged entry can raise nearly anything; it counts as missing and is written again.
         with suppress(Exception):
@@ -295,26 +294,10 @@ def _is_of_entries(path: Path) -> bool:
     return all(ENTRY.fullmatch(file.name) for file in path.iterdir())
 
 
-def _is_private(path: Path) -> bool:
-    """Whether a file or folder exists, is the user's own, and nobody else may write to it."""
-    try:
-        status = path.stat()
-    except OSError:
-        return False
-    if not hasattr(os, "getuid"):  # Windows: the user's profile is private by default
-        return True
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-
 def default_cache() -> Cache | None:
     """Return the user's cache: the folder that ``MECHDESIGN_CACHE`` names, else the usual place.
 
     None where the variable is ``off``.
     """
-    setting = os.environ.get(VARIABLE, "")
-    if setting.lower() == "off":
-        return None
-    if setting:
-        return Cache(os.path.expanduser(setting))
-    usual = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Cache(os.path.join(usual, "mechdesign"))
+    folder = cache_folder()
+    return None if folder is None else Cache(folder)
