@@ -31,7 +31,14 @@ from mechdesign.data.intake import (
     is_gap,
     missing_hint,
 )
-from mechdesign.exact.numbers import gap_remedy, names_reports, number_of_text, plain, text_of
+from mechdesign.exact.numbers import (
+    gap_remedy,
+    names_reports,
+    number_of_text,
+    numbers_of_texts,
+    plain,
+    text_of,
+)
 from mechdesign.show.tables import edge_texts, outside_text, range_text
 
 Codes = NDArray[np.int64]
@@ -351,8 +358,12 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     if raw.dtype.kind in "bc":
         word = "booleans" if raw.dtype.kind == "b" else "complex"
         raise DataError(what, f"are {word}", "give real numbers")
+    listed = raw.ravel().tolist()
+    columns = numbers_of_texts(listed)
+    if columns is not None:
+        return columns.reshape(raw.shape)
     numbers = np.empty(raw.size, dtype=np.float64)
-    for place, value in enumerate(raw.ravel().tolist()):
+    for place, value in enumerate(listed):
         parsed = number_of_text(value) if isinstance(value, str) else _number(value)
         if parsed is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place

@@ -109,7 +109,9 @@ def gamma_tail(shape: Array, place: Array, above: NDArray[np.bool_]) -> Array:
     with np.errstate(divide="ignore"):  # at 0 the density is 0
         log_density = -shape * (ratio - np.log1p(ratio)) - _stirling_rest(shape)
     density = np.sqrt(shape / (2.0 * np.pi)) * np.exp(log_density)
-    outer = density * end * (np.exp(-drop) @ weights)
+    outer = (
+        density * end * (np.exp(-drop) * weights).sum(axis=1)
+    )  # as a product it would depend on the others
     chance: Array = np.where(above == right, outer, 1.0 - outer)
     return chance
 

@@ -95,7 +95,9 @@ def test_many_at_once_and_a_limit(home):
     assert not [path for path in entries(home) if path.name.startswith(".")]
 
 
-@pytest.mark.parametrize("words", [["sources"], ["findings", "response"], ["show", "response/zhou2019_survey"]])
+@pytest.mark.parametrize(
+    "words", [["sources"], ["findings", "response"], ["show", "response/zhou2019_survey"]]
+)
 def test_commands_print_the_same_when_they_remember(words, tmp_path):
     printed = []
     for setting in ("off", str(tmp_path / "c"), str(tmp_path / "c")):
