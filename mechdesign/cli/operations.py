@@ -231,6 +231,7 @@ class Work:
             from mechdesign.work.cluster import connected
 
             order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
+            _note_cost(address, paths)
             with connected(address) as client:
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
@@ -312,6 +313,7 @@ class Work:
         from mechdesign.work.cluster import connected
 
         order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
+        _note_cost(address, paths)
         with connected(address) as client:
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
@@ -333,6 +335,16 @@ class Work:
         table.shows = shows
         table.copies = self.copies
         return table
+
+
+def _note_cost(address: str, paths: Sequence[str]) -> None:
+    """Say where starting processes for these files takes longer than it saves."""
+    from mechdesign.data.data_set import rows_about
+    from mechdesign.work.cluster import does_not_pay
+
+    note = does_not_pay(address, rows_about(paths))
+    if note:
+        print(f"mechdesign: note: {note}", file=sys.stderr)
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:
