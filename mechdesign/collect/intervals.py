@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -34,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.validation import in_range
+from mechdesign.core.values import changed, frozen_value
 
 Array = NDArray[np.float64]
 
@@ -231,7 +231,7 @@ def normal_quantile(share: float) -> float:
     return NormalDist().inv_cdf(share)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class NormalLimits(Limits):
     """A normal quantile times the standard error."""
 
@@ -242,7 +242,7 @@ class NormalLimits(Limits):
         return width, width
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class ScalarLimits(Limits):
     """The limits of a single mean, as numbers."""
 
@@ -263,7 +263,7 @@ def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
     return inside
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class AverageLaw:
     """The distribution of an estimate under hypotheses: what the score test compares the distance with.
 
@@ -287,7 +287,7 @@ class AverageLaw:
 
     def scaled(self, factor: Any) -> AverageLaw:
         """Return the distribution of a multiple of the estimate, with a positive factor."""
-        return replace(self, deviation=self.deviation * factor, half_step=self.half_step * factor)
+        return changed(self, deviation=self.deviation * factor, half_step=self.half_step * factor)
 
 
 def law_of_average(
@@ -528,7 +528,7 @@ class AverageLimits(ScoreTestLimits):
         return law_of_average(self.users, second, -side * third, fourth, step, freedom)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class FrequencyLimits(AverageLimits):
     """The limits of the score test for one frequency each.
 
@@ -587,7 +587,7 @@ class FrequencyLimits(AverageLimits):
         return self._of_kinds(hypothesis, second, third, fourth)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class RepeatedLimits(Limits):
     """Limits that many answers share: those of ``limits`` at the places ``index``."""
 

@@ -38,7 +38,6 @@ from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.show.tables import html_table, table
-from mechdesign.solvers.roots import sign_change
 
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.promise import Promise
@@ -241,8 +240,6 @@ def choose(
     >>> round(ranking.epsilon, 2), round((ranking.unshuffled.error / ranking.best.error) ** 2)
     (4.34, 137)
     """
-    from mechdesign.families.shuffle.promise import Promise, largest_local
-
     eps = positive_epsilon(epsilon)
     if shuffled is None:
         if delta is not None or honest != 1.0:
@@ -250,6 +247,8 @@ def choose(
         return _ranking(eps, users, attributes, low, high, exact_only, channel)
     if delta is None:
         raise ParameterError("delta", "is required with shuffled", "give that of the shuffled reports")
+    from mechdesign.families.shuffle.promise import Promise, largest_local
+
     promise = Promise(shuffled, eps, delta, honest)
     local = largest_local(promise.honest_users, promise.epsilon, promise.delta)
     alone = _ranking(eps, users, attributes, low, high, exact_only, channel).best
@@ -313,6 +312,7 @@ def crossing(first: str, second: str, low: float = 0.1, high: float = 20.0) -> f
     >>> round(crossing("duchi", "piecewise"), 4)
     1.2898
     """
+    from mechdesign.solvers.roots import sign_change
 
     def difference(epsilon: float) -> float:
         return unit_variance(first, epsilon) - unit_variance(second, epsilon)

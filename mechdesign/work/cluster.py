@@ -91,8 +91,9 @@ def does_not_pay(address: str, rows: float, jobs: int | None = None) -> str:
     workers = worker_count(jobs)
     if address != LOCAL or rows >= PAYS * workers:
         return ""
+    processes = f"{workers} worker process" + ("" if workers == 1 else "es")
     return (
-        f"--dask {LOCAL}: for about {rows:.1g} rows, starting {workers} worker process{'' if workers == 1 else 'es'} takes longer than it saves "
+        f"--dask {LOCAL}: for about {rows:.1g} rows, starting {processes} takes longer than it saves "
         f"(it pays from {PAYS:.0e} rows for each); omit --dask, or start workers once and give their address"
     ).replace("e+0", "e")
 
