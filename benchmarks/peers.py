@@ -23,7 +23,7 @@ from benchmarks import plain
 from benchmarks.limits import limit_of
 from benchmarks.measure import interleaved, nothing, weighed
 from benchmarks.oracles import drawn_answers, oracle_of
-from benchmarks.peers_files import file_rows
+from benchmarks.peers_files import file_rows, goal_of
 from benchmarks.rivals import (
     RivalUnavailable,
     ldp_toolbox_oracle,
@@ -39,7 +39,18 @@ from mechdesign.show.tables import table
 TITLE = "Against peers: reports made and counted, files, starting up; epsilon = 1"
 
 EPSILON, FEW, LIMIT, REPEATS = 1.0, 2000, 300.0, 4
-HEADER = ["task", "size", "here", "compiled", "numpy", "best peer", "peer/here", "limit", "here/limit"]
+HEADER = [
+    "task",
+    "size",
+    "here",
+    "compiled",
+    "numpy",
+    "best peer",
+    "peer/here",
+    "limit",
+    "here/limit",
+    "goal",
+]
 
 Call = Callable[[], Any]
 Peer = tuple[str, Callable[..., Any], str]
@@ -67,6 +78,8 @@ def run(quick: bool) -> None:
         print(" | ".join(row), file=sys.stderr, flush=True)  # what is done, as the whole takes minutes
         rows.append(row)
     print(table(HEADER, rows), flush=True)
+    behind = [f"{row[0]} {row[1]}".strip() for row in rows if row[-1].endswith("behind")]
+    print(f"behind their goals: {'; '.join(behind) if behind else 'none'}")
     print(
         f"compiled: with the extra 'fast', the same reports. Peak of a process that imports numpy alone: "
         f"{weighed(LIMIT, nothing)[1] >> 20} MiB."
@@ -191,6 +204,7 @@ def _row(task: Task) -> list[str]:
         f"{min(known) / best:.2g}" if known else "-",
         "-" if limit is None else f"{limit:.4f}",
         "-" if limit is None else f"{best / limit:.2g}",
+        goal_of(min(known) / best if known else None),
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,10 @@ from mechdesign.analysis.weights import OF_ANSWERED_NOTE, raked, weighted_estima
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE, interval_figures
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from mechdesign.analysis.student import StudentLimits
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, named_option, suggestion
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.values import changed, encode
 from mechdesign.show import figure as marks
-from mechdesign.show.figure import Figure, Panel
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure, Panel
 
 MOST_METHODS = 7
 """Largest number of methods in a figure that the model file does not declare."""
@@ -119,6 +121,8 @@ def _with_default_y(points: CurvePoints, table: FigureTable) -> FigureTable:
 
 
 def _figure(points: CurvePoints, table: FigureTable) -> Figure:
+    from mechdesign.show.figure import Figure
+
     model = points.model
     if table.x == METHOD:
         panel = _over_methods(points, table)
@@ -134,6 +138,8 @@ def _figure(points: CurvePoints, table: FigureTable) -> Figure:
 
 def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with quantities over a swept parameter."""
+    from mechdesign.show.figure import Panel
+
     values = points.model.sweep[table.x]
     axis = axis_of(table.x, values, table.x_path)
     if table.kind == "bars":
@@ -279,6 +285,8 @@ def _y_label(points: CurvePoints, table: FigureTable) -> str:
 
 def _surface(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with one quantity over two parameters."""
+    from mechdesign.show.figure import Panel
+
     sweep = points.model.sweep
     across = axis_of(table.x, sweep[table.x], table.x_path)
     up = axis_of(table.series, sweep[table.series], table.series_path)
@@ -313,6 +321,8 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
 
 def _over_methods(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with bars for each method."""
+    from mechdesign.show.figure import Panel
+
     text: list[marks.Mark] = []
     for series, entry in _entries(points, table):
         for name in table.y:
@@ -352,6 +362,8 @@ def _places(points: CurvePoints, solution: Solution, name: str) -> NDArray[np.fl
 
 def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with quantities that are lists over another one, or over their number."""
+    from mechdesign.show.figure import Panel
+
     text: list[marks.Mark] = []
     for series, entry in _entries(points, table):
         for method in table.methods or (None,):

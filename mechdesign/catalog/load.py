@@ -340,7 +340,7 @@ def _methods(path: Path, head: Mapping[str, Any], problem: Problem) -> tuple[str
     names = head.get("methods", [])
     if not isinstance(names, list):
         raise ModelFileError(f"{path}: [model] methods", f"expected a list of names, got {names!r}")
-    known = [method.name for method in methods_of(type(problem))]
+    known = [method.name for method in methods_of(type(problem))] if names else []
     for name in names:
         if name not in known:
             raise UnknownNameError(f"{path}: [model] methods", f"no '{name}'", suggestion(str(name), known))

@@ -49,6 +49,17 @@ def models(family: str | None = None) -> list[str]:
     return sorted(model.relative_to(folder).with_suffix("").as_posix() for model in paths)
 
 
+def model_files() -> list[Path]:
+    """Return the files of the shipped models, of the items of sources, and of the bibliography.
+
+    Examples
+    --------
+    >>> "references.toml" in [path.name for path in model_files()]
+    True
+    """
+    return sorted(models_folder().rglob("*.toml"))
+
+
 def is_model(slug: str) -> bool:
     """Whether a shipped model has this slug; the family's folder is read again only for an unknown slug.
 

@@ -95,9 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return interrupts.code
     finally:
         interrupts.end()
-        gc.set_threshold(*usual)
         if arguments is None:  # the process ends, and need not look for garbage among all it has made
             gc.freeze()
+        gc.set_threshold(*usual)
 
 
 def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, print_json
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, RowError
 
 if TYPE_CHECKING:
     from mechdesign.ledger.account import Total
@@ -62,6 +62,13 @@ def _options(ledger: argparse.ArgumentParser) -> None:
         "--times", type=int, default=1, metavar="N", help="number of answers per participant (default 1)"
     )
     collected.add_argument("--survey", metavar="SURVEY", help="refuse the ledger of another survey")
+    entered = _action(actions, "enter", _enter, "enter all collections of a file, or none of them")
+    entered.add_argument(
+        "entries",
+        metavar="ENTRIES",
+        help="a table with the columns mechanism (a file written by build), group and, if not 1, times",
+    )
+    entered.add_argument("--survey", metavar="SURVEY", help="refuse the ledger of another survey")
     text = _action(actions, "show", _show, "print the collections and totals of each group")
     text.add_argument("--survey", metavar="SURVEY", help="refuse the ledger of another survey")
 
@@ -198,6 +205,49 @@ def _collect(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     return FINE if allowed else MISMATCH
+
+
+def _enter(options: argparse.Namespace) -> int:
+    from mechdesign.core.errors import counted
+    from mechdesign.ledger.entries import entries_of
+    from mechdesign.ledger.ledger import record_collections
+
+    entries = entries_of(options.entries)
+    try:
+        ledger, refused = record_collections(options.ledger, entries, survey_name(options.survey))
+    except RowError as error:
+        raise error.within(options.entries) from None
+    names = list(dict.fromkeys(ledger.named(group) for group, _ in entries)) if refused is None else []
+    again = _entered_before(ledger, names, len(entries))
+    if options.json:
+        groups = {name: {"used": ledger.used(name), "account": ledger.decided(name)[1]} for name in names}
+        plain = {"allowed": refused is None, "entries": len(entries), "groups": groups}
+        print_json({**plain, "refused": None if refused is None else refused + 1})
+    elif refused is None:
+        print(f"{options.ledger}: {counted(len(entries), 'collection')} of {counted(len(names), 'group')}")
+        for name in names[:MOST_NAMED]:
+            print(f"{name}: {_state(ledger, name)}")
+        if len(names) > MOST_NAMED:
+            print(f"... and {len(names) - MOST_NAMED} more groups; mechdesign ledger show prints all")
+    if again:
+        what = f"{counted(again, 'collection')} of a survey that its group was asked before: each counts"
+        print(f"mechdesign: {options.ledger}: {what}", file=sys.stderr)
+    if refused is not None:
+        group, entry = entries[refused]
+        name = ledger.named(group)
+        why = _refusal(ledger, name, entry.file)
+        place = f"{options.entries}: row {refused + 1}: group '{name}'"
+        print(f"mechdesign: {place}: refused, and nothing is entered: {why}", file=sys.stderr)
+    return FINE if refused is None else MISMATCH
+
+
+def _entered_before(ledger: Ledger, names: Sequence[str], count: int) -> int:
+    """Return how many of the last collections repeat a survey of their group."""
+    again = 0
+    for name in names:
+        entries = ledger.groups[name]
+        again += len(entries) - len({(entry.mechanism, entry.survey) for entry in entries})
+    return min(again, count)
 
 
 def _show(options: argparse.Namespace) -> int:

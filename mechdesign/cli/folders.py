@@ -53,9 +53,8 @@ EXAMPLES = ("staff",)
 
 def _write_example(options: argparse.Namespace) -> int:
     """Write a complete survey file, to be changed."""
-    from importlib.resources import files
-
     from mechdesign.core.errors import ModelFileError
+    from mechdesign.core.extensions import packaged_text
     from mechdesign.data.outputs import require_output
     from mechdesign.work.files import whole_file
 
@@ -64,7 +63,7 @@ def _write_example(options: argparse.Namespace) -> int:
             where = "DATA" if name == "data" else f"--{name}"
             raise ParameterError(where, "is not for --example, which reads no file", "omit it")
     require_output(options.output, [], options.force)
-    text = (files("mechdesign.report") / "examples" / f"{options.example}.toml").read_text(encoding="utf-8")
+    text = packaged_text("mechdesign.report", "examples", f"{options.example}.toml")
     name = os.path.basename(options.output).removesuffix(".toml")
     text = text.replace("staff2027.json", f"{name}2027.json").replace("staff.", f"{name}.")
     with whole_file(options.output, ModelFileError) as temporary:

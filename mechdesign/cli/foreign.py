@@ -54,7 +54,7 @@ def audited(options: argparse.Namespace) -> int | None:
         return _audit_program(options)
     if options.mechanism is None:
         raise ParameterError("MECHANISM", "is missing", "give a file, or a command with --program")
-    from mechdesign.foreign.files import is_foreign
+    from mechdesign.foreign import is_foreign
 
     if is_foreign(options.mechanism):
         return _audit_file(options)

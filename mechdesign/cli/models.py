@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.parser import (
@@ -12,6 +13,7 @@ from mechdesign.cli.parser import (
     FigureOutput,
     add_users,
     figure_option,
+    json_text,
     method_options,
     model_of,
     model_options,
@@ -25,6 +27,7 @@ from mechdesign.cli.parser import (
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:
+    from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.values import Outlook
 
@@ -193,13 +196,24 @@ def _unknown_family(command: str, family: str) -> UnknownNameError:
 
 
 def _findings(options: argparse.Namespace) -> int:
+    from mechdesign.catalog.shipped import model_files
+    from mechdesign.show.tables import terminal_width
+    from mechdesign.work.texts import remembered_text
+
+    width = terminal_width()
+    arguments = ("findings", options.subject, options.json, width)
+    make = partial(_findings_text, options.subject, options.json, width)
+    print(remembered_text(arguments, model_files(), make))
+    return FINE
+
+
+def _findings_text(subject: str | None, is_json: bool, width: int) -> str:
     from mechdesign.catalog import models
     from mechdesign.papers.claims.findings import findings
     from mechdesign.papers.shown.findings import HEADINGS, findings_text
     from mechdesign.papers.shown.letter import citation_keys, letter, letter_text
-    from mechdesign.show.tables import terminal_width
 
-    subject, message = options.subject, None
+    message = None
     if subject in citation_keys():
         message = letter(subject)
         claims = [
@@ -210,23 +224,12 @@ def _findings(options: argparse.Namespace) -> int:
     else:
         known = [*sorted({slug.partition("/")[0] for slug in models()}), *citation_keys()]
         raise UnknownNameError("findings", f"no family or source '{subject}'", suggestion(subject, known))
-    if options.json:
-        print_json([finding.as_dict() for finding in claims])
-    else:
-        text = (
-            findings_text(claims, terminal_width())
-            if message is None
-            else letter_text(message, terminal_width())
-        )
-        print(text)
-    return FINE
+    if is_json:
+        return json_text([finding.as_dict() for finding in claims])
+    return findings_text(claims, width) if message is None else letter_text(message, width)
 
 
 def _show(options: argparse.Namespace) -> int:
-    from mechdesign.catalog import models
-    from mechdesign.families import problem_classes
-    from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
-    from mechdesign.report.tables import json_schema, problem_text
     from mechdesign.show.tables import terminal_width
 
     if options.model == "survey-file":
@@ -234,7 +237,8 @@ def _show(options: argparse.Namespace) -> int:
 
         print_json(survey_schema()) if options.json else print(keys_text())
         return FINE
-    problem_class = problem_classes().get(options.model)
+    is_model = "/" in options.model or options.model.endswith(".toml")
+    problem_class = None if is_model else _problem_or_none(options.model)
     if problem_class is not None and options.program:
         what = f"'{options.model}' is a problem without parameters"
         raise ParameterError("--program", what, "name a model; run 'mechdesign list' to see all")
@@ -243,27 +247,57 @@ def _show(options: argparse.Namespace) -> int:
             raise ParameterError(
                 f"--set {options.set[0]}", f"'{options.model}' is a problem", "--set is for models"
             )
+        from mechdesign.report.tables import json_schema, problem_text
+
         if options.json:
             print_json(json_schema(problem_class))
         else:
             print(problem_text(problem_class, terminal_width()))
         return FINE
-    close = suggestion(options.model, [*models(), *problem_classes(), "survey-file"])
-    if "/" not in options.model and not options.model.endswith(".toml") and close.startswith("did you mean"):
-        raise UnknownNameError("show", f"no model or problem '{options.model}'", close)
-    model = model_of(options)
     if options.program:
         from mechdesign.solvers.statement_text import program_dict, program_text
 
+        model = model_of(options)
         if options.json:
             print_json({"model": model.slug, **program_dict(model.problem)})
         else:
             print(program_text(model.problem, model.slug))
-    elif options.json:
-        print_json(model_dict(model))
-    else:
-        print(model_text(model, terminal_width(), None if options.all else MOST_CLAIMS))
+        return FINE
+    from mechdesign.catalog.shipped import is_model, models_folder
+    from mechdesign.work.texts import remembered_text
+
+    width = terminal_width()
+    if not is_model(options.model):  # a file of its own may state a problem of another package
+        print(_model_text(options, width))
+        return FINE
+    folder = models_folder()
+    files = [folder / f"{options.model}.toml", folder / "references.toml"]
+    arguments = ("show", options.model, options.set, options.all, options.json, width)
+    print(remembered_text(arguments, files, partial(_model_text, options, width)))
     return FINE
+
+
+def _model_text(options: argparse.Namespace, width: int) -> str:
+    from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
+
+    model = model_of(options)
+    if options.json:
+        return json_text(model_dict(model))
+    return model_text(model, width, None if options.all else MOST_CLAIMS)
+
+
+def _problem_or_none(name: str) -> type[Problem[Any]] | None:
+    """Return the problem of this name; a name that is nearly one, or nearly a model's, is an error."""
+    from mechdesign.families import find_problem, problem_classes
+
+    found = find_problem(name)
+    if found is None:
+        from mechdesign.catalog import models
+
+        close = suggestion(name, [*models(), *problem_classes(), "survey-file"])
+        if close.startswith("did you mean"):
+            raise UnknownNameError("show", f"no model or problem '{name}'", close)
+    return found
 
 
 def _solve(options: argparse.Namespace) -> int:

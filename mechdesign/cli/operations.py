@@ -1,7 +1,6 @@
-"""Operations of mechanisms on the files of a data set, one by one or on a cluster; ``count`` and ``merge``.
+"""Operations of mechanisms on the files of a data set, one by one or on a cluster.
 
-A mechanism says itself which operations it has, and what they take and give. Reports of many files and
-machines become small files of counts.
+A mechanism says itself which operations it has, and what they take and give.
 
 Results of operations into files: the table of the estimates, or grids of cross tables.
 """
@@ -19,21 +18,15 @@ from typing import Any
 from mechdesign.cli.identity import note_lack
 from mechdesign.cli.parser import (
     FINE,
-    REPORTS,
-    AddCommand,
     FigureOutput,
     Parser,
-    add_option,
-    dask_option,
     form_of,
-    identical_option,
-    missing_options,
     operation_options,
     print_json,
 )
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
-from mechdesign.collect.collecting import COLUMN, UNMARKED, Operation, Settings, mark_of, operation_of
+from mechdesign.collect.collecting import Operation, Settings, mark_of, operation_of
 from mechdesign.collect.server import SavedCounts, rule_for
 from mechdesign.core.errors import (
     DataError,
@@ -154,104 +147,6 @@ def _notes(result: Any) -> list[str]:
     return list(dict.fromkeys(note for part in parts for note in getattr(part, "notes", ())))
 
 
-def add_commands(command: AddCommand) -> None:
-    """Add these commands to the parser."""
-    command(
-        "count",
-        _count,
-        "count reports of many files into one small file, to merge and estimate",
-        _count_options,
-    )
-    command("merge", _merge, "add the counts of several count files", _merge_options)
-
-
-def _count_options(count: argparse.ArgumentParser) -> None:
-    count.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
-    add_option(count, COLUMN)
-    add_option(count, UNMARKED)
-    missing_options(count)
-    identical_option(count)
-    dask_option(count)
-    _output(count)
-
-
-def _merge_options(merge: argparse.ArgumentParser) -> None:
-    merge.add_argument("inputs", nargs="+", metavar="COUNTS", help="files written by count or merge")
-    merge.add_argument(
-        "--mechanism", metavar="FILE", help="the mechanism file, where it is too large for the count files"
-    )
-    identical_option(merge)
-    _output(merge)
-
-
-def _output(added: argparse.ArgumentParser) -> None:
-    added.add_argument("-o", "--output", required=True, metavar="FILE", help="the count file (.json)")
-    added.add_argument("--force", action="store_true", help="replace an existing file")
-    added.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _count(options: argparse.Namespace) -> int:
-    from mechdesign.collect.server import report_rule
-    from mechdesign.data.outputs import MECHANISM
-    from mechdesign.report.counting import count_file_of, counting_operation
-
-    require_suffix(options.output, MECHANISM)
-    mechanism = load_mechanism(options.mechanism)
-    operation = counting_operation(mechanism, options.mechanism)
-    known = [option.name for option in operation.options]
-    choices = {name: getattr(options, name) for name in ("column", "unmarked")}
-    settings = operation.settings({name: value for name, value in choices.items() if value or name in known})
-    missing = with_messages(report_rule(mechanism, options.missing, tuple(options.missing_code)), mechanism)
-    paths = data_set(options.inputs)
-    require_different(paths, options.identical)
-    require_output(options.output, [options.mechanism, *paths], options.force)
-    with opened_data(form_of(options, mechanism)) as data:
-        work = Work(mechanism, operation, settings, missing, data, options)
-        counts = work.reports_counted(paths, options.dask)
-    file = count_file_of(counts.server, counts.files, mechanism)
-    file.save(options.output)
-    return _print_counts(options, file, counts.missing.note())
-
-
-def _merge(options: argparse.Namespace) -> int:
-    from mechdesign.data.data_set import count_set
-    from mechdesign.data.outputs import MECHANISM
-    from mechdesign.report.counting import merged
-
-    require_suffix(options.output, MECHANISM)
-    paths = count_set(options.inputs)
-    require_different(paths, options.identical)
-    own = [] if options.mechanism is None else [options.mechanism]
-    require_output(options.output, [*own, *paths], options.force)
-    mechanism = None if options.mechanism is None else load_mechanism(options.mechanism)
-    file = merged(paths, options.identical, mechanism)
-    file.save(options.output)
-    return _print_counts(options, file)
-
-
-def _print_counts(options: argparse.Namespace, file: object, *notes: str) -> int:
-    """Print the written file and its notes, in words or as JSON."""
-    from mechdesign.report.counting import CountFile
-
-    assert isinstance(file, CountFile)  # only imported here, as it takes time
-    if options.json:
-        print_json(
-            {
-                "counts": options.output,
-                "mechanism": file.survey_digest,
-                "users": file.users,
-                "unit": file.unit,
-                "files": [vars(one) for one in file.files],
-            }
-        )
-        return FINE
-    users, files = counted(file.users, file.unit.removesuffix("s")), counted(len(file.files), "file")
-    line = f"{options.output}: {users} from {files}"
-    print("; ".join([line, *(note for note in notes if note)]))
-    return FINE
-
-
 RANDOMIZE = "randomize"
 
 
@@ -336,6 +231,7 @@ class Work:
             from mechdesign.work.cluster import connected
 
             order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
+            _note_cost(address, paths)
             with connected(address) as client:
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
@@ -417,6 +313,7 @@ class Work:
         from mechdesign.work.cluster import connected
 
         order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
+        _note_cost(address, paths)
         with connected(address) as client:
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
@@ -438,6 +335,16 @@ class Work:
         table.shows = shows
         table.copies = self.copies
         return table
+
+
+def _note_cost(address: str, paths: Sequence[str]) -> None:
+    """Say where starting processes for these files takes longer than it saves."""
+    from mechdesign.data.data_set import rows_about
+    from mechdesign.work.cluster import does_not_pay
+
+    note = does_not_pay(address, rows_about(paths))
+    if note:
+        print(f"mechdesign: note: {note}", file=sys.stderr)
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from mechdesign.cli.identity import note_lack
@@ -10,6 +11,7 @@ from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
     AddCommand,
+    json_text,
     overrides_of,
     print_json,
     run_many,
@@ -201,18 +203,24 @@ def _sources_options(listing: argparse.ArgumentParser) -> None:
 
 
 def _sources(options: argparse.Namespace) -> int:
+    from mechdesign.catalog.shipped import model_files
+    from mechdesign.show.tables import terminal_width
+    from mechdesign.work.texts import remembered_text
+
+    width = terminal_width()
+    arguments = ("sources", options.source, options.json, width)
+    print(remembered_text(arguments, model_files(), partial(_sources_text, *arguments[1:])))
+    return FINE
+
+
+def _sources_text(name: str | None, is_json: bool, width: int) -> str:
     from mechdesign.papers.claims.sources import source, sources
     from mechdesign.papers.shown.sources import overview, source_rows, source_text
-    from mechdesign.show.tables import terminal_width
 
-    items = [source(options.source)] if options.source else list(sources())
-    if options.json:
-        print_json(source_rows(items))
-    elif options.source:
-        print(source_text(items[0], terminal_width()))
-    else:
-        print(overview(items, terminal_width()))
-    return FINE
+    items = [source(name)] if name else list(sources())
+    if is_json:
+        return json_text(source_rows(items))
+    return source_text(items[0], width) if name else overview(items, width)
 
 
 MOST_ROWS = 60

@@ -181,8 +181,7 @@ def form_options(added: argparse.ArgumentParser) -> None:
 
 def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
     """Return what the options state about the form of files; the answers of a mechanism are texts in them."""
-    from dataclasses import replace
-
+    from mechdesign.core.values import changed
     from mechdesign.data.forms import stated_form
 
     form = stated_form(options.delimiter, options.decimal, options.encoding, options.sheet)
@@ -191,7 +190,7 @@ def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
     from mechdesign.collect.server import alphabets_of
 
     labels = (label for alphabet in alphabets_of(mechanism) for label in alphabet)
-    return replace(form, texts=frozenset(label for label in labels if "," in label or "." in label))
+    return changed(form, texts=frozenset(label for label in labels if "," in label or "." in label))
 
 
 def missing_options(added: argparse.ArgumentParser) -> None:
@@ -353,9 +352,14 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
 
 def print_json(value: Any) -> None:
     """Print values as JSON; infinity is the string ``"inf"``."""
+    print(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return values as JSON, as :func:`print_json` prints them."""
     from mechdesign.core.values import encode  # most commands print no JSON
 
-    print(json.dumps(encode(value), indent=1, allow_nan=False))
+    return json.dumps(encode(value), indent=1, allow_nan=False)
 
 
 REPORTS = "files written by randomize or by clients, folders of them, patterns, or - for the standard input"
@@ -365,12 +369,16 @@ MODULES = {
     "imports": "import",
     "models": "list show solve compare check findings sweep tradeoff",
     "mechanisms": "choose build audit randomize estimate run",
-    "operations": "count merge",
+    "counts": "count merge",
     "analysis": "scores regress test",
     "accounts": "ledger",
     "pages": "report sources table",
 }
 """The modules of the commands in the order of the help, each with the commands that it adds."""
+
+
+LISTING = ("-h", "--help", "--version")
+"""First words of a command line after which no command runs."""
 
 
 def identical_option(added: argparse.ArgumentParser) -> None:
@@ -469,11 +477,12 @@ def parser(first: str = "") -> argparse.ArgumentParser:
 
     Where ``first``, the first word of the command line, is a command, the parser has that command alone: the
     others take longer to make than many a command runs. Otherwise it has all, for the help and the errors.
-    Each is made once a process. Parsing leaves it as it was; lists of values are copied before a value is
-    appended.
+    The list of the commands has none of their options. Each is made once a process. Parsing leaves it as it
+    was; lists of values are copied before a value is appended.
     """
+    listing = first in LISTING
     homes = [module for module, names in MODULES.items() if first in names.split()]
-    if first and not homes:
+    if first and not homes and not listing:
         return parser()
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
@@ -487,7 +496,9 @@ def parser(first: str = "") -> argparse.ArgumentParser:
         summary: str,
         add_options: Callable[[argparse.ArgumentParser], None],
     ) -> None:
-        if first in ("", name):
+        if listing:
+            commands.add_parser(name, help=summary)
+        elif first in ("", name):
             added = commands.add_parser(name, help=summary, description=summary)
             added.set_defaults(run=run)
             add_options(added)

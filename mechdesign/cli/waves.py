@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.cli.accounts import is_mechanism_file
 from mechdesign.cli.parser import FINE, FigureOutput, print_json
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, counted, printable
-from mechdesign.data.about import About, text_line
 
 if TYPE_CHECKING:
     from mechdesign.collect import Mechanism
+    from mechdesign.data.about import About
 
 MOST_NAMED = 6
 
@@ -47,6 +47,8 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
     The wave before is the file that is named, else the last wave with these questions in the folder of the
     output. A wave that only the model file names is the first one where there is no earlier one.
     """
+    from mechdesign.data.about import text_line
+
     name = text_line("--wave", options.wave or "") or mechanism.about.wave
     output = options.output
     if options.wave is not None and not options.wave.strip():
@@ -103,6 +105,7 @@ def _wave_before(mechanism: Mechanism, name: str, options: argparse.Namespace) -
 
 def _waves_in(folder: str, mechanism: Mechanism, output: str) -> list[tuple[str, About]]:
     """Return the mechanism files of a folder with an identity and these questions, but for the output."""
+    from mechdesign.data.about import About
     from mechdesign.work.files import parse_json, read_text
 
     result = []

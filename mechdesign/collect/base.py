@@ -7,7 +7,6 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
@@ -39,6 +38,7 @@ from mechdesign.core.values import (
     PrivacyVerdict,
     Verdict,
     encode,
+    frozen_value,
 )
 from mechdesign.data.about import SEALED_FROM, TEXTS_FROM, About
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
@@ -512,7 +512,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
 Row = tuple[Fraction, ...]
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Randomizer:
     """Facts about the local randomizer that all users run.
 

@@ -11,7 +11,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, ClassVar
 from unicodedata import category
@@ -32,7 +31,14 @@ from mechdesign.data.intake import (
     is_gap,
     missing_hint,
 )
-from mechdesign.exact.numbers import gap_remedy, names_reports, number_of_text, plain, text_of
+from mechdesign.exact.numbers import (
+    gap_remedy,
+    names_reports,
+    number_of_text,
+    numbers_of_texts,
+    plain,
+    text_of,
+)
 from mechdesign.show.tables import edge_texts, outside_text, range_text
 
 Codes = NDArray[np.int64]
@@ -352,8 +358,12 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     if raw.dtype.kind in "bc":
         word = "booleans" if raw.dtype.kind == "b" else "complex"
         raise DataError(what, f"are {word}", "give real numbers")
+    listed = raw.ravel().tolist()
+    columns = numbers_of_texts(listed)
+    if columns is not None:
+        return columns.reshape(raw.shape)
     numbers = np.empty(raw.size, dtype=np.float64)
-    for place, value in enumerate(raw.ravel().tolist()):
+    for place, value in enumerate(listed):
         parsed = number_of_text(value) if isinstance(value, str) else _number(value)
         if parsed is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
@@ -394,7 +404,7 @@ def checked_area(area: Any) -> Area:
     return x_low, y_low, x_high, y_high
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class AskedChoice:
     """An answer that is one of several categories: names, or without names the numbers from 0.
 
@@ -419,7 +429,7 @@ class AskedChoice:
         return {"name": self.name, "size": self.size, "labels": labels}
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class AskedNumber:
     """An answer that is a number from low to high.
 

@@ -32,6 +32,7 @@ from mechdesign.core.errors import (
     option,
     suggestion,
 )
+from mechdesign.core.values import frozen_value
 from mechdesign.data.intake import Block, Source, Values
 from mechdesign.exact.randomness import Rng
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 OptionKind = Literal["flag", "whole number", "number", "text", "texts", "path"]
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Column:
     """A column that an operation takes or gives.
 
@@ -62,7 +63,7 @@ class Column:
         return f"{f'<{self.name}>' if self.any_name else self.name} ({self.content})"
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Option:
     """An option of an operation; from a shell ``--name``.
 
@@ -121,7 +122,7 @@ class Settings:
 Run = Callable[[Sequence[Source], Settings], Any]
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Operation:
     """One thing a mechanism does with tables.
 

@@ -17,7 +17,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -41,7 +40,7 @@ from mechdesign.collect.server import Server, on_table, require_users, whole_row
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, RowError, counted, margin_text
 from mechdesign.core.validation import user_count
-from mechdesign.core.values import USERS, EstimateT_co, Forecast, json_object
+from mechdesign.core.values import USERS, EstimateT_co, Forecast, changed, frozen_value, json_object
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Coded, Intake, Source, Values
 from mechdesign.data.tidy import Columns, Tidy
@@ -477,7 +476,7 @@ SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are 
 MOST_ROWS = 60
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class OnSimplex(Tidy):
     """An estimate and the nearest frequencies that are >= 0 and sum to 1 (norm-sub).
 
@@ -548,4 +547,4 @@ def frequency_operations(operations: Sequence[Operation]) -> tuple[Operation, ..
         frequencies: FrequencyEstimate = estimate.run(sources, settings)
         return OnSimplex(frequencies) if settings["simplex"] else frequencies
 
-    return randomize, replace(estimate, run=run, options=(*estimate.options, SIMPLEX))
+    return randomize, changed(estimate, run=run, options=(*estimate.options, SIMPLEX))

@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.values import frozen_value
 from mechdesign.data.intake import Coded, Values
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS
@@ -160,7 +160,7 @@ DIGITS = 16
 """Hexadecimal digits of a whole number up to 2**62."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Recipe:
     """Steps of a client that makes reports of a mechanism.
 

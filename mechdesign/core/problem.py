@@ -10,12 +10,12 @@ own, ``interval/problem.py``, all modules of that folder and of ``papers/interva
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import sys
 from abc import ABC
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
@@ -384,16 +384,25 @@ def _names(own: str) -> Iterator[str]:
 
 
 def _exists(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # a family without papers
-        return False
+    return _spec(name) is not None
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Return where a module is, without importing the packages that it is in; None where there is none."""
+    module = sys.modules.get(name)
+    if module is not None:
+        return module.__spec__
+    parent = name.rpartition(".")[0]
+    above = _spec(parent) if parent else None
+    if parent and (above is None or above.submodule_search_locations is None):
+        return None
+    return PathFinder.find_spec(name, above and above.submodule_search_locations)
 
 
 def _has(name: str, word: str) -> bool:
     """Whether the text of a module has a word, or is not in a file of its own."""
     module = sys.modules.get(name)
-    spec = None if module is not None else importlib.util.find_spec(name)
+    spec = None if module is not None else _spec(name)
     file = getattr(module, "__file__", None) if module is not None else spec and spec.origin
     if not file or not Path(file).is_file():
         return True

@@ -87,13 +87,43 @@ def frozen_value(*, eq: bool = True, kw_only: bool = False, repr: bool = True) -
     """
 
     def result(value_class: Class) -> Class:
-        # Without slots: cached properties and vars() need a __dict__.
-        frozen = attrs.frozen(slots=False, eq=eq, kw_only=kw_only, repr=repr)(value_class)
+        # Without slots: cached properties and vars() need a __dict__. attrs would compile text for each
+        # class, of which a command has hundreds: what compares and shows values is one for all of them.
+        frozen = attrs.frozen(slots=False, eq=False, kw_only=kw_only, repr=False)(value_class)
+        own = vars(value_class)
+        if eq and "__eq__" not in own:
+            frozen.__eq__ = _equal  # type: ignore[method-assign, assignment]
+            if own.get("__hash__") is None:
+                frozen.__hash__ = _hashed  # type: ignore[method-assign, assignment]
+        if repr and "__repr__" not in own:
+            frozen.__repr__ = _shown  # type: ignore[method-assign]
         # attrs would tell the type of the converter's argument.
         vars(frozen)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(frozen)}
         return frozen
 
     return result
+
+
+def _equal(value: Any, other: Any) -> bool:
+    """Whether two values of one class have equal fields."""
+    if other.__class__ is not value.__class__:
+        return NotImplemented
+    return _fields(value) == _fields(other)
+
+
+def _hashed(value: Any) -> int:
+    return hash((value.__class__, *_fields(value)))
+
+
+def _fields(value: Any) -> tuple[Any, ...]:
+    """Return the fields that count when values are compared."""
+    return tuple([getattr(value, item.name) for item in value.__attrs_attrs__ if item.eq])
+
+
+def _shown(value: Any) -> str:
+    """Return the class and the fields that are shown."""
+    parts = [f"{item.name}={getattr(value, item.name)!r}" for item in value.__attrs_attrs__ if item.repr]
+    return f"{value.__class__.__qualname__.rpartition('>.')[2]}({', '.join(parts)})"
 
 
 def changed(value: Value, /, **fields: Any) -> Value:

@@ -18,6 +18,7 @@ from itertools import islice
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, counted
 from mechdesign.data.arrow import numbers_of
@@ -164,7 +165,13 @@ BYTES = 1 << 20
 EMPTY_QUOTED = b'""'
 """How an empty value is written that is no blank line."""
 
-LINES = 1 << 16
+SHORT = 1 << 18
+"""Bytes of a file that is read by Python's own module sooner than pyarrow is imported."""
+
+TOGETHER, REPEATED = 1 << 11, 4
+"""Lines that Python's own module reads at a time; a column whose texts stand so often on average is coded."""
+
+LINES = 1 << 12
 """Lines that Python's own module collects before they become a piece."""
 
 
@@ -211,7 +218,7 @@ class CsvTable(FileTable):
             for name in columns:
                 place = self.columns.index(name)
                 self._decimals.look(name, (row[place] for row in self._head if place < len(row)))
-        pieces = self._by_arrow if _arrow() is not None else self._by_python
+        pieces = self._by_arrow if self._is_long() and _arrow() is not None else self._by_python
         if len(self.columns) > 1:
             yield from pieces(columns)
             return
@@ -240,6 +247,10 @@ class CsvTable(FileTable):
                 yield _rows_between(piece, 0, min(rows, _rows_of(piece)))
             rows -= _rows_of(piece)
 
+    def _is_long(self) -> bool:
+        """Whether reading the file by Python's module takes longer than importing pyarrow."""
+        return not self._file.is_plain or os.path.getsize(self.path) > SHORT
+
     def _quoted_at_end(self, rows: int) -> int:
         """Return how many of the last lines, which are empty, go to the last one that is written ``""``."""
         if not rows:
@@ -256,17 +267,15 @@ class CsvTable(FileTable):
                 next(reader, None)
             places = [self.columns.index(name) for name in columns]
             waiting: list[list[str]] = [[] for _ in places]  # by column: keeping a list per row is slow
-            adding = [(column.append, place) for column, place in zip(waiting, places, strict=True)]
             rows = 0
-            for line in self._full_lines(reader):
-                for add, place in adding:
-                    add(line[place])
-                rows += 1
-                if rows == LINES:
+            for lines in self._lines_together(reader):
+                by_column = list(zip(*lines, strict=True))
+                for column, place in zip(waiting, places, strict=True):
+                    column.extend(by_column[place])
+                rows += len(lines)
+                if rows >= LINES:
                     yield self._piece(columns, waiting, self._part(binary, size))
-                    for column in waiting:
-                        column.clear()
-                    rows = 0
+                    waiting, rows = [[] for _ in places], 0
             if rows:
                 yield self._piece(columns, waiting, 1.0)
 
@@ -279,12 +288,42 @@ class CsvTable(FileTable):
         missing: dict[str, Mask] = {}
         is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
         for name, written in zip(columns, waiting, strict=True):
+            distinct = dict.fromkeys(written)
+            if len(distinct) * REPEATED <= len(written):
+                numbered = {word: number for number, word in enumerate(distinct)}
+                codes = np.fromiter(map(numbered.__getitem__, written), np.intp, count=len(written))
+                values[name], missing[name] = self._coded(name, list(distinct), codes)
+                continue
             column = self._unmarking[name].all(written)
             if self._decimals is not None:
                 column = self._decimals.plain(name, column)
             values[name] = texts(column)
             missing[name] = np.fromiter(map(is_code, column), np.bool_, count=len(column))
         return values, missing, part
+
+    def _lines_together(self, reader: Any) -> Iterator[list[list[str]]]:
+        """Yield the lines of :meth:`_full_lines`, many at a time; where that refuses one, it says which."""
+        width = len(self.columns)
+        try:
+            while lines := list(islice(reader, TOGETHER)):
+                widths = set(map(len, lines))
+                if 0 in widths:
+                    lines = [line or [""] for line in lines] if width == 1 else list(filter(None, lines))
+                if not widths <= {0, width}:
+                    break
+                if lines:
+                    yield lines
+            else:
+                return
+        except csv.Error:
+            pass
+        with self._file.open() as binary:
+            stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
+            again = csv.reader(stream, delimiter=self.delimiter, strict=True)
+            for _ in range(1 + self._file.extra_lines):
+                next(again, None)
+            for _ in self._full_lines(again):
+                pass
 
     def _full_lines(self, reader: Any) -> Iterator[list[str]]:
         """Yield the lines; a blank one is an empty value of the only column, or else no row at all."""
@@ -352,10 +391,13 @@ class CsvTable(FileTable):
 
     def _arrow_values(self, name: str, coded: Any) -> tuple[Coded, Mask]:
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
-        words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
+        return self._coded(name, coded.dictionary.to_pylist(), numbers_of(coded.indices))
+
+    def _coded(self, name: str, written: list[str], codes: NDArray[Any]) -> tuple[Coded, Mask]:
+        """Return a column and which of its rows are missing, from its distinct texts as they are written."""
+        words = self._unmarking[name].all(written)
         if self._decimals is not None:
             words = self._decimals.plain(name, words)
-        codes = numbers_of(coded.indices)
         gone = np.array(list(map(self.missing.is_missing, words)), dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words

@@ -10,11 +10,11 @@ import codecs
 import csv
 import importlib
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.values import frozen_value
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 """The delimiters of tables, by the words that state them."""
@@ -29,7 +29,7 @@ ROWS_COMPARED = 200
 """Lines at the beginning by which a delimiter is recognized."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class FileForm:
     """What is stated about the form of a table; what is not stated is recognized.
 

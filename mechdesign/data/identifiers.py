@@ -133,3 +133,60 @@ def identifiers(values: Any, seen: set[str] | None = None, what: str = "users") 
         seen.add(name)
         result.append(name)
     return result
+
+
+def plain_name(name: str) -> str:
+    """Return a name without case, spaces and signs.
+
+    Examples
+    --------
+    >>> plain_name("IP-Address"), plain_name("Start Date ")
+    ('ipaddress', 'startdate')
+    """
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+PERSONS = frozenset(
+    [
+        "id",
+        "userid",
+        "user",
+        "person",
+        "personid",
+        "participant",
+        "participantid",
+        "respondent",
+        "respondentid",
+        "recordid",
+        "record",
+        "subject",
+        "subjectid",
+        "studyid",
+        "caseid",
+        "token",
+        "pid",
+        "uid",
+        "uuid",
+        "mturkid",
+        "workerid",
+        "prolificid",
+        "prolificpid",
+        "email",
+        "emailaddress",
+        "recipientemail",
+        "employeeid",
+        "studentid",
+        "patientid",
+        "panelid",
+        "externalreference",
+        "externaldatareference",
+        "username",
+        "code",
+    ]
+)
+"""Plain names of columns by which the rows of one person are known."""
+
+
+def is_person_column(name: str) -> bool:
+    """Whether the rows of one person can be known by a column of this name."""
+    return plain_name(name) in PERSONS

@@ -481,7 +481,7 @@ def texts(values: list[str]) -> NDArray[Any]:
     >>> texts(["yes", "no"])
     array(['yes', 'no'], dtype='<U3')
     """
-    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
+    unusual = max(map(len, values), default=0) > LONGEST or "\0" in "".join(values)
     return np.array(values, dtype=object if unusual else None)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -74,6 +76,40 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
+PLAIN = {str, int, float, type(None)}
+"""The types of values of a row."""
+
+
+def _not_plain(text: str) -> float:
+    raise ValueError(text)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_not_plain)
+
+
+def flat_row(line: bytes) -> dict[str, Any] | None:
+    """Return the plain values of a line; None for anything else, right or wrong, which is looked at closely.
+
+    Examples
+    --------
+    >>> flat_row(b'{"a": 1, "b": null}'), flat_row(b'{"a": [1]}'), flat_row(b'{"a": 1, "a": 2}')
+    ({'a': 1, 'b': None}, None, None)
+    """
+    try:
+        text = line.decode().rstrip("\r\n")
+        row, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    if type(row) is not dict or not row or end != len(text) or not PLAIN.issuperset(map(type, row.values())):
+        return None
+    values = row.values()
+    return None if math.inf in values or -math.inf in values or row.get("format") == MESSAGE_FORMAT else row
+
+
+SHORT = 1 << 16
+"""Bytes of a line that is read at once."""
+
+
 class JsonTable(FileTable):
     """A file in UTF-8 with a JSON object a line: a row by its columns, or a message with several rows.
 
@@ -89,20 +125,24 @@ class JsonTable(FileTable):
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         size = max(1, os.path.getsize(self.path))
-        rows: list[list[Any]] = []
+        rows: list[tuple[Any, ...]] = []
+        read = itemgetter(columns[0], *columns)  # the first one twice: of one name it returns no tuple
         for place, row in self._rows():
-            rows.append([row[name] for name in columns])
+            rows.append(read(row)[1:])
             if len(rows) == LINES:
                 yield self._piece(columns, rows, min(1.0, place / size))
                 rows = []
         if rows:
             yield self._piece(columns, rows, 1.0)
 
-    def _piece(self, columns: Sequence[str], rows: list[list[Any]], part: float) -> Raw:
+    def _piece(self, columns: Sequence[str], rows: list[tuple[Any, ...]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
         for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-            gone = [value is None or self.missing.is_missing(value) for value in column]
+            if self.missing.codes:
+                gone = [value is None or self.missing.is_missing(value) for value in column]
+            else:
+                gone = list(map({None, ""}.__contains__, column))
             values[name], missing[name] = plain_column(column), np.array(gone, dtype=np.bool_)
         return values, missing, part
 
@@ -115,9 +155,11 @@ class JsonTable(FileTable):
                 place += len(line)
                 if not line.strip():
                     continue
-                for row in self._objects(f"{self.name}: line {number}", line):
+                plain = flat_row(line) if len(line) < SHORT else None
+                rows = [plain] if plain else self._objects(f"{self.name}: line {number}", line)
+                for row in rows:
                     names = list(row) if names is None else names
-                    if sorted(row) != sorted(names):
+                    if list(row) != names and sorted(row) != sorted(names):
                         difference = f"the columns {', '.join(row)}, not {', '.join(names)}"
                         raise DataError(
                             f"{self.name}: line {number}", difference, "give every row the same ones"

@@ -12,7 +12,6 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
+from mechdesign.core.values import frozen_value
 from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import ROWS, Block, Coded, Mask, MissingRule, Values, length
 from mechdesign.work.bars import ProgressBar
@@ -86,7 +86,7 @@ def _duplicate_text(path: str, other: str) -> str:
     )
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class CountedFile:
     """A file whose rows were read: its name, their number, and a digest of columns and rows."""
 

@@ -20,7 +20,7 @@ from mechdesign.core.errors import (
     counted,
 )
 from mechdesign.core.extensions import FormerAttribute
-from mechdesign.core.values import encode
+from mechdesign.core.values import encode, frozen_value
 from mechdesign.data.frames import PANDAS, frame_of
 from mechdesign.show.tables import NumberText, html_table, table, to_error
 
@@ -140,7 +140,7 @@ def _column(values: Any, rows: int) -> list[Any]:
 OF_ANSWERED = "of those who answered"
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Quantiles:
     """The answers at quantiles of an ordered question or of a number, with intervals.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.data.arrow import coded_texts, joined, spread, whole_to_arrow
-from mechdesign.data.csv_files import escaped_formula
+from mechdesign.data.csv_files import REPEATED, escaped_formula
 from mechdesign.data.intake import LONGEST, Block, Coded, Values, length
 from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import pyarrow_module
@@ -100,6 +100,12 @@ def _csv_block(columns: list[Values]) -> bytes | memoryview:
         if len(column) >= MANY and len(lines) ** 3 > RUNS and "pyarrow" in sys.modules:
             return joined(column.codes, lines)
         return _put_together(column.codes, [line.encode("utf-8") for line in lines])
+    if len(columns) == 1 and not isinstance(columns[0], Coded) and columns[0].dtype.kind == "U":
+        listed = columns[0].tolist()
+        distinct = dict.fromkeys(listed)
+        if len(distinct) * REPEATED <= len(listed):  # each different line is made once
+            line_of = {text: _csv_lines([[escaped_formula(text)]]).encode("utf-8") for text in distinct}
+            return b"".join(map(line_of.__getitem__, listed))
     return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True)).encode("utf-8")
 
 

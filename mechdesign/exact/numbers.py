@@ -336,6 +336,30 @@ def number_of_text(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def numbers_of_texts(texts: list[Any]) -> NDArray[np.float64] | None:
+    """Return the numbers that :func:`number_of_text` reads in a column, or None where it might refuse one.
+
+    Python's own conversion takes more than plain decimals only with letters, spaces or underscores; a column
+    with any of these, exponents among them, or with a value that is not a text is left to the other one.
+
+    Examples
+    --------
+    >>> numbers_of_texts(["-1.5", "7"]), numbers_of_texts(["7", " 8"]), numbers_of_texts([7])
+    (array([-1.5,  7. ]), None, None)
+    """
+    try:
+        if not "".join(texts).encode("ascii").translate(None, NUMERAL_SIGNS):
+            numbers = np.fromiter(map(float, texts), np.float64, count=len(texts))
+            return numbers if np.isfinite(numbers).all() else None
+    except (TypeError, ValueError):
+        pass
+    return None
+
+
+NUMERAL_SIGNS = b"0123456789+-."
+"""The characters of plain decimals without an exponent."""
+
+
 def rounding_allowance(value: float, terms: int = 64) -> float:
     """Return tau: what summing some terms of this size in double precision may lose."""
     return terms * max(sys.float_info.epsilon * abs(value), math.ulp(0.0))

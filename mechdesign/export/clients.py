@@ -13,7 +13,6 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.extensions import packaged_text
 from mechdesign.export.known_answers import self_check
 from mechdesign.export.texts import DEFAULT, Tables, Texts, texts_from, texts_of
 
@@ -223,7 +223,7 @@ def plain_json(value: Any) -> str:
 
 def template(name: str) -> str:
     """Return the text of a template."""
-    return (files("mechdesign.export") / "templates" / name).read_text(encoding="utf-8")
+    return packaged_text("mechdesign.export", "templates", name)
 
 
 def header(kind: str, settings: ExportSettings) -> str:

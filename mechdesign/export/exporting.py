@@ -30,8 +30,6 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.export.known_answers import vectors
-from mechdesign.export.page import page
-from mechdesign.export.schemas import schema
 from mechdesign.export.texts import DEFAULT, template_of
 from mechdesign.work.files import read_text
 
@@ -123,7 +121,16 @@ def vectors_text(mechanism: Mechanism, settings: ExportSettings) -> str:
 
 def schema_text(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the JSON Schema of the files of this type of mechanism."""
+    from mechdesign.export.schemas import schema
+
     return json.dumps(schema(mechanism.type), indent=1) + "\n"
+
+
+def html_page(mechanism: Mechanism, settings: ExportSettings) -> str:
+    """Return a page on which respondents answer."""
+    from mechdesign.export.page import page
+
+    return page(mechanism, settings)
 
 
 def sentences(mechanism: Mechanism, settings: ExportSettings) -> str:
@@ -134,7 +141,7 @@ def sentences(mechanism: Mechanism, settings: ExportSettings) -> str:
 KINDS: dict[str, Callable[[Mechanism, ExportSettings], str]] = {
     "python": python,
     "js": javascript,
-    "html": page,
+    "html": html_page,
     "r": r_client,
     "vectors": vectors_text,
     "schema": schema_text,

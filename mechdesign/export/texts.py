@@ -146,9 +146,9 @@ def template_of(language: str = DEFAULT) -> str:
     >>> template_of().splitlines()[0][:20]
     '# The sentences of t'
     """
-    from importlib.resources import files  # takes time to import
+    from mechdesign.core.extensions import packaged_text
 
-    return (files("mechdesign.export") / "languages" / f"{language}.toml").read_text(encoding="utf-8")
+    return packaged_text("mechdesign.export", "languages", f"{language}.toml")
 
 
 def texts_from_file(path: str | os.PathLike[str]) -> Texts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -74,19 +75,22 @@ def problem_classes() -> dict[str, type[Problem]]:
     return classes
 
 
-def _problems(family: ModuleType) -> list[type[Problem]]:
-    """Return the classes that a family lists, itself or by name."""
+def _problems(family: ModuleType, first: str = "") -> Iterator[type[Problem]]:
+    """Yield the classes that a family lists, itself or by name; first the one that is likely ``first``."""
     name = family.__name__
     if not hasattr(family, "PROBLEMS"):
         raise ModelFileError(f"entry point of {GROUP}", f"{name} has no PROBLEMS", "list its classes there")
-    classes: list[Any] = [
-        getattr(family, item, item) if isinstance(item, str) else item for item in family.PROBLEMS
-    ]
-    for item in classes:
+    for entry in sorted(family.PROBLEMS, key=lambda entry: bool(first) and _word(entry) != first):
+        item: Any = getattr(family, entry, entry) if isinstance(entry, str) else entry
         if not (isinstance(item, type) and issubclass(item, Problem)):
             what = f"{item!r} in PROBLEMS of {name} is no class of problems"
             raise ModelFileError(f"entry point of {GROUP}", what, "list classes, or their names")
-    return classes
+        yield item
+
+
+def _word(entry: object) -> str:
+    """Return the name of a problem that the name of its class is like: mean-channel for MeanChannel."""
+    return re.sub("(?<=.)(?=[A-Z])", "-", entry if isinstance(entry, str) else "").lower()
 
 
 @cache
@@ -112,7 +116,7 @@ def exported(name: str) -> Any:
     >>> exported("MeanChannel").name, exported("NoSuchProblem")
     ('mean-channel', None)
     """
-    near = _in_its_folder(re.sub("(?<=.)(?=[A-Z])", "-", name).lower())
+    near = _in_its_folder(_word(name))
     return near if near is not None and near.__name__ == name else exported_names().get(name)
 
 
@@ -124,13 +128,21 @@ def problem_class(name: str) -> type[Problem]:
     UnknownNameError
         With a suggestion.
     """
-    near = _in_its_folder(name)
-    if near is not None:
-        return near
-    known = problem_classes()
-    if name not in known:
-        raise UnknownNameError("problem", f"no '{name}'", suggestion(name, known))
-    return known[name]
+    found = find_problem(name)
+    if found is None:
+        raise UnknownNameError("problem", f"no '{name}'", suggestion(name, problem_classes()))
+    return found
+
+
+def find_problem(name: str) -> type[Problem] | None:
+    """Return the problem class of this name, or None; the families where it is likely are tried first.
+
+    Examples
+    --------
+    >>> find_problem("mean-channel").__name__, find_problem("no-such-problem")
+    ('MeanChannel', None)
+    """
+    return _in_its_folder(name) or problem_classes().get(name)
 
 
 @cache
@@ -145,7 +157,7 @@ def _in_its_folder(name: str) -> type[Problem] | None:
         near = name.startswith(f"{family.name}-") or home.is_dir() or home.with_suffix(".py").is_file()
         if family.ispkg and near:
             package = importlib.import_module(f"{__name__}.{family.name}")
-            for problem in _problems(package):
+            for problem in _problems(package, name):
                 if problem.name == name:
                     return problem
     return None

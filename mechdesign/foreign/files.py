@@ -36,6 +36,7 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.validation import MISSING, PLAIN_REMEDY, epsilon_number, numeral
 from mechdesign.exact.numbers import frozen, text_of
+from mechdesign.foreign import OTHERS
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel
 from mechdesign.foreign.rappor import Rappor
@@ -312,10 +313,6 @@ def _require_no_decimal_commas(cells: Sequence[Line]) -> None:
         )
 
 
-SUFFIXES = (".csv", ".npy", ".npz", ".toml")
-OTHERS = (".mat", ".ods", ".parquet", ".rds", ".tsv", ".xls", ".xlsx")
-"""Tables of other kinds, which are refused by name."""
-
 NAMED = ("none", "answers", "reports", "both")
 """What may be named in a table."""
 
@@ -391,11 +388,6 @@ def _of_rappor(entries: Mapping[str, Any], what: str, epsilon: Fraction | None =
     mechanism = _rappor(entries)
     written = ", ".join(f"{name} = {_short(entries[name])}" for name in ("p", "q", "f"))
     return Foreign(mechanism, what, epsilon, {"parameters": written, "covers": mechanism.encoders()})
-
-
-def is_foreign(path: str) -> bool:
-    """Whether the name of a file is that of a foreign mechanism."""
-    return Path(path).suffix.lower() in SUFFIXES + OTHERS
 
 
 def read_foreign(path: str, names: str | None = None) -> Foreign:

@@ -29,6 +29,7 @@ from mechdesign.core.errors import (
     MechDesignError,
     ModelFileError,
     ParameterError,
+    RowError,
     named_option,
     unread,
 )
@@ -152,17 +153,7 @@ class Ledger:
             For a name that differs from one of the ledger by blanks, capitals or forms of letters alone: it
             would have a limit of its own.
         """
-        name = unicodedata.normalize("NFC", " ".join(group.split()))
-        for known in (group, name):
-            if known in self.groups:
-                return known
-        alike = [known for known in self.groups if _bare(known) == _bare(name)]
-        if alike:
-            there = f"'{name}' is not a group of this ledger, and '{alike[0]}' is"
-            raise ParameterError(
-                named_option("group"), there, "write it like that, or take a name that differs in letters"
-            )
-        return name
+        return _named(group, self.groups, {_bare(known): known for known in reversed(self.groups)})
 
     def allows(self, group: str) -> bool:
         """Whether a group is within the limit."""
@@ -217,8 +208,7 @@ def record_collection(path: str, group: str, entry: Entry, survey: str | None = 
     allowed : bool
         Whether it was written.
     """
-    if not group.strip() or not group.isprintable():
-        raise ParameterError(named_option("group"), "is not a name", "name the group in one line")
+    _group_name(group)
     with one_at_a_time(path, ModelFileError):
         ledger = load_ledger(path, survey)
         name = ledger.named(group)
@@ -228,6 +218,104 @@ def record_collection(path: str, group: str, entry: Entry, survey: str | None = 
         if allowed:
             _write(path, ledger)
     return ledger, allowed
+
+
+def record_collections(
+    path: str, collections: Sequence[tuple[str, Entry]], survey: str | None = None
+) -> tuple[Ledger, int | None]:
+    """Add many collections to a ledger, all of them or none: the file is locked and written once.
+
+    What a group has used never falls as collections are added. So each group is within the limit all the time
+    where it is at the end, and the time grows as their number does; only where it is not, halving finds
+    the first collection that is too much.
+
+    Parameters
+    ----------
+    path : str
+    collections : sequence of (str, Entry)
+        Groups and their collections, in order.
+    survey : str, optional
+        Refuse the ledger of another one.
+
+    Returns
+    -------
+    ledger : Ledger
+        With all collections up to the one that is refused, and that one.
+    refused : int or None
+        The place of the first collection that is refused; None where all were written.
+
+    Raises
+    ------
+    RowError
+        For the name of a group that differs from another one too little, or is none.
+    """
+    with one_at_a_time(path, ModelFileError):
+        before = load_ledger(path, survey)
+        groups = {name: list(entries) for name, entries in before.groups.items()}
+        bare = {_bare(name): name for name in reversed(groups)}
+        places = dict[str, list[int]]()
+        for place, (group, entry) in enumerate(collections):
+            try:
+                name = _named(_group_name(group), groups, bare)
+            except ParameterError as error:
+                raise RowError("", place, error.what, error.remedy) from None
+            bare.setdefault(_bare(name), name)
+            groups.setdefault(name, []).append(entry)
+            places.setdefault(name, []).append(place)
+        each = [_first_refused(before, name, groups[name], rows) for name, rows in places.items()]
+        refused = min((row for row in each if row is not None), default=None)
+        if refused is not None:
+            for name, rows in places.items():
+                later = sum(row > refused for row in rows)
+                del groups[name][len(groups[name]) - later :]
+        ledger = replace(before, groups={name: tuple(entries) for name, entries in groups.items() if entries})
+        if refused is None:
+            _write(path, ledger)
+    return ledger, refused
+
+
+def _first_refused(before: Ledger, name: str, entries: Sequence[Entry], rows: Sequence[int]) -> int | None:
+    """Return the row of the first new entry of a group that is refused; None where all are taken."""
+    old = len(entries) - len(rows)
+
+    def is_within(count: int) -> bool:
+        return replace(before, groups={name: tuple(entries[: old + count])}).allows(name)
+
+    opened = replace(before, groups={name: tuple(entries[: max(old, 1)])})
+    has_room = [opened.has_room_for(name, entry) for entry in entries[old:]]
+    most = has_room.index(False) if False in has_room else len(rows)
+    promised = [entry.collected.promise is not None for entry in entries[: old + most]]
+    if any(promised) and not promised[0]:  # one that states a promise may change the account
+        low = next((count for count in range(most) if not is_within(count + 1)), most)
+    elif is_within(most):
+        low = most
+    else:
+        low, high = 0, most  # taken after low of them, refused after high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if is_within(middle) else (low, middle)
+    return rows[low] if low < len(rows) else None
+
+
+def _group_name(group: str) -> str:
+    if not group.strip() or not group.isprintable():
+        raise ParameterError(named_option("group"), "is not a name", "name the group in one line")
+    return group
+
+
+def _named(group: str, groups: Mapping[str, Any], bare: Mapping[str, str]) -> str:
+    """Return the name of a group; ``bare`` has the names of the groups by what a slip does not change."""
+    name = unicodedata.normalize("NFC", " ".join(group.split()))
+    for known in (group, name):
+        if known in groups:
+            return known
+    alike = bare.get(_bare(name))
+    if alike is not None:
+        there = f"'{name}' is not a group of this ledger, and '{alike}' is"
+        raise ParameterError(
+            named_option("group"), there, "write it like that, or take a name that differs in letters"
+        )
+    return name
 
 
 def load_ledger(path: str, survey: str | None = None) -> Ledger:

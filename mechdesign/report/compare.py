@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from mechdesign.core.solve import find_method, methods_of, reason_against, solve
 from mechdesign.core.values import encode
 from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.numbers import rounding_allowance
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures
 from mechdesign.show.tables import html_table, table
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
 """Columns of a comparison.

@@ -27,6 +27,7 @@ from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
 from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.errors import DataError, MechDesignError, option, unread
+from mechdesign.core.values import frozen_value
 from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
 from mechdesign.data.forms import PLAIN, FileForm
@@ -158,7 +159,7 @@ AGAIN = "count the reports again"
 WRITTEN_BY = "name a file written by count or merge"
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class CountFile:
     """Content of a count file.
 

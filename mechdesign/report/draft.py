@@ -16,7 +16,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
+from mechdesign.core.values import changed
 from mechdesign.data.data_set import open_table
 from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
@@ -300,7 +301,7 @@ def _of_toml(path: str | os.PathLike[str]) -> list[Entry]:
 
 def _of_table(path: str | os.PathLike[str], form: FileForm) -> list[Entry]:
     where = os.fspath(path)
-    rows = file_rows(path, where, replace(form, sheet=""), LARGEST_CODEBOOK)
+    rows = file_rows(path, where, changed(form, sheet=""), LARGEST_CODEBOOK)
     header = [name.strip() for name in rows[0]] if rows else []
     stated = "" if form.decimal == RECOGNIZED else form.decimal
     decimals = DecimalSigns(where, stated, frozenset(), points=True)

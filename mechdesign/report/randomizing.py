@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, operation_of
@@ -37,8 +37,10 @@ from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
-from mechdesign.work.cache import Cache, default_cache
 from mechdesign.work.files import read_text, whole_file
+
+if TYPE_CHECKING:
+    from mechdesign.work.cache import Cache
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
@@ -301,6 +303,8 @@ def repeated_note(paths: Sequence[str | os.PathLike[str]], epsilon: float) -> st
     str
         One line, however many files there are; empty the first time, and where nothing can be remembered.
     """
+    from mechdesign.work.cache import default_cache
+
     cache = default_cache()
     if cache is None:
         return ""

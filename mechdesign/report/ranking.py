@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,10 +37,10 @@ from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
-from mechdesign.families.shuffle.promise import Promise, largest_local
-from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.show.tables import html_table, table
-from mechdesign.solvers.roots import sign_change
+
+if TYPE_CHECKING:
+    from mechdesign.families.shuffle.promise import Promise
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000
 
@@ -131,6 +131,8 @@ class Ranking:
 
     def mechanism(self) -> CollectingMechanism:
         """Return the best mechanism, ready to run."""
+        from mechdesign.families.shuffle.shuffled_reports import Shuffled
+
         built = self.best.build()
         return built if self.promise is None else Shuffled(built, self.promise)
 
@@ -245,6 +247,8 @@ def choose(
         return _ranking(eps, users, attributes, low, high, exact_only, channel)
     if delta is None:
         raise ParameterError("delta", "is required with shuffled", "give that of the shuffled reports")
+    from mechdesign.families.shuffle.promise import Promise, largest_local
+
     promise = Promise(shuffled, eps, delta, honest)
     local = largest_local(promise.honest_users, promise.epsilon, promise.delta)
     alone = _ranking(eps, users, attributes, low, high, exact_only, channel).best
@@ -308,6 +312,7 @@ def crossing(first: str, second: str, low: float = 0.1, high: float = 20.0) -> f
     >>> round(crossing("duchi", "piecewise"), 4)
     1.2898
     """
+    from mechdesign.solvers.roots import sign_change
 
     def difference(epsilon: float) -> float:
         return unit_variance(first, epsilon) - unit_variance(second, epsilon)

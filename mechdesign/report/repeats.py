@@ -15,9 +15,8 @@ import numpy as np
 from mechdesign.core.errors import DataError, counted
 from mechdesign.data.data_set import open_table
 from mechdesign.data.forms import PLAIN, FileForm
-from mechdesign.data.identifiers import NAMELESS, identifier_or
+from mechdesign.data.identifiers import NAMELESS, identifier_or, is_person_column
 from mechdesign.data.intake import Coded, MissingRule, Values
-from mechdesign.data.survey_tools.identifying import is_person_column
 
 MOST_ROWS = 1 << 15
 """Rows of a recognized column that are looked at; of a stated one all are."""

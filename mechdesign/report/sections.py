@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin
 from mechdesign.core.values import changed
 from mechdesign.data.about import QuestionText
 from mechdesign.data.tidy import OF_ANSWERED, Quantiles
-from mechdesign.show.figure import Figure, Heat, Panel
 from mechdesign.show.panels import ANYTHING, SHARE, axis_names
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -254,6 +256,8 @@ def _for_page(figure: Figure, heading: str, estimate: Any, of_answered: bool) ->
 
 def _grid_figure(axes: Any, grid: Grid) -> Figure:
     """Return the percentages of the rows of a table as coloured cells, without groups that are too small."""
+    from mechdesign.show.figure import Figure, Heat, Panel
+
     large = np.flatnonzero((grid.margins < UNKNOWN).all(axis=1))
     cells: Any = [
         Heat(values=np.round(100.0 * np.clip(grid.values[large], 0.0, 1.0)), label="percent of the row")

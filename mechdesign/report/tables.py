@@ -15,12 +15,11 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.errors import DataError, ParameterError, counted, printable
 from mechdesign.core.fields import Generators, Parameter, fields_of, schema_of, signature_text
@@ -30,9 +29,10 @@ from mechdesign.core.solve import methods_of
 from mechdesign.core.values import encode
 from mechdesign.data.intake import Block
 from mechdesign.data.tidy import Columns, one_cell, stacked
-from mechdesign.data.writing import write_blocks
 from mechdesign.show.tables import table
-from mechdesign.work.files import whole_file
+
+if TYPE_CHECKING:
+    from mechdesign.catalog.sweeping import SweepRow
 
 
 def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
@@ -340,6 +340,8 @@ def write_results(path: str, tables: Mapping[str, Columns]) -> int:
     MissingPackageError
         For Parquet without pyarrow, for a workbook without xlsxwriter.
     """
+    from mechdesign.data.writing import write_blocks
+
     suffix = Path(path).suffix.lower()
     if suffix == ".xlsx":
         from mechdesign.report.workbook import write_tables  # most results are no workbooks
@@ -367,6 +369,8 @@ def _array(values: Sequence[Any]) -> NDArray[Any]:
 
 
 def _write_json(path: str, columns: Columns) -> int:
+    from mechdesign.work.files import whole_file
+
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     text = json.dumps(encode(rows), indent=1, allow_nan=False) + "\n"
     with whole_file(path, DataError) as temporary:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.collect import CollectingMechanism
 from mechdesign.collect.intervals import normal_quantile
@@ -16,8 +16,10 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import SHARES, USERS, Forecast
-from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.bars import progress
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
@@ -151,6 +153,8 @@ class Tradeoff:
 
     def figures(self) -> list[Figure]:
         """Return both curves over epsilon."""
+        from mechdesign.show.figure import Figure, Line, Panel
+
         there = [row for row in self.rows if row.error is not None]
         x = [row.epsilon for row in there]
         error = Line(x=x, y=[row.error for row in there], label=counted(self.users, "user"), dots=True)

@@ -327,12 +327,12 @@ class ErrorTerms:
     ----------
     weights : (A,) array
         Weights of what is wanted.
-    information : (A, V) sparse array
-        1 / (error of one report); nothing where a way to ask does not tell.
+    information : (A, V) sparse or dense array
+        1 / (error of one report); nothing, or 0, where a way to ask does not tell.
     """
 
     weights: Array
-    information: csr_array
+    information: csr_array | Array
 
     def errors(self, shares: Array) -> Array:
         """Return each error for one user in all; infinite where nothing tells."""
@@ -354,8 +354,10 @@ class ErrorTerms:
         return result
 
     @cached_property
-    def transposed(self) -> csr_array:
+    def transposed(self) -> csr_array | Array:
         """The array the other way round, row by row."""
+        if isinstance(self.information, np.ndarray):
+            return np.ascontiguousarray(self.information.T)
         return self.information.T.tocsr()
 
 
@@ -449,15 +451,18 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
     matrix, transposed = terms.information, terms.transposed
     rows, columns = matrix.shape
     if columns <= rows:
-        dense = matrix.multiply(w[None, :]).toarray()
+        dense = matrix * w if isinstance(matrix, np.ndarray) else matrix.multiply(w[None, :]).toarray()
         system = (dense * curvature[:, None]).T @ dense
         system[np.diag_indices(columns)] += barrier
         solved: Array = w * np.linalg.solve(system, w * gradient)
         return solved
     spread = w * w / barrier  # Woodbury's identity
-    scaled = matrix.copy()
-    scaled.data *= spread[scaled.indices]
-    system = (scaled @ transposed).toarray()
+    if isinstance(matrix, np.ndarray):
+        system = (matrix * spread) @ transposed
+    else:
+        scaled = matrix.copy()
+        scaled.data *= spread[scaled.indices]
+        system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
     first = spread * gradient
     result: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
@@ -465,7 +470,7 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
 
 
 def _length(
-    matrix: csr_array, weights: Array, w: Array, barrier: float, step: Array, decrement: float
+    matrix: csr_array | Array, weights: Array, w: Array, barrier: float, step: Array, decrement: float
 ) -> float:
     """Return a step length that stays inside and descends enough; 0 where rounding leaves none."""
 

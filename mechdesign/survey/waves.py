@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.analysis.student import difference_distances
 from mechdesign.collect.base import Mechanism
@@ -33,8 +33,10 @@ from mechdesign.core.validation import probability_text, written_number
 from mechdesign.core.values import changed, encode
 from mechdesign.data.about import EarlierWave
 from mechdesign.data.tidy import Columns, Tidy
-from mechdesign.show.figure import Figure
 from mechdesign.show.tables import table
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 MOST_TERMS = 8
 """Epsilons that a sum names."""

@@ -18,8 +18,6 @@ import io
 import os
 import pickle
 import re
-import secrets
-import shutil
 import sys
 import time
 from contextlib import suppress
@@ -30,6 +28,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.work.files import whole_file
+from mechdesign.work.texts import cache_folder, is_private
 
 SIZE = 32
 """Bytes of the key, and of a seal."""
@@ -79,6 +78,8 @@ def _key(path: Path) -> bytes | None:
 
 def _make(path: Path) -> None:
     """Write a new key, unless another process has been faster: all have one key."""
+    import secrets  # once a user
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -164,8 +165,6 @@ def source_digest(owner: str) -> str | None:
     return digest.hexdigest()[:16]
 
 
-VARIABLE = "MECHDESIGN_CACHE"
-"""The environment variable that names the folder; ``off`` keeps nothing."""
 KEPT_DAYS = 30
 """Entries of other versions that were not used for this many days are removed."""
 FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")
@@ -248,7 +247,7 @@ class Cache:
     def get(self, key: str) -> tuple[Any] | None:
         """Return the result in a tuple; None when there is none that can be read and trusted."""
         path = self.folder / key
-        if not key or not (_is_private(self.root) and _is_private(self.folder) and _is_private(path)):
+        if not key or not (is_private(self.root) and is_private(self.folder) and is_private(path)):
             return None
         # A damaged entry can raise nearly anything; it counts as missing and is written again.
         with suppress(Exception):
@@ -279,6 +278,8 @@ class Cache:
     def _make(self) -> None:
         if self.folder.is_dir():
             return
+        import shutil  # once a version
+
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         for other in self.root.iterdir():
             if _is_of_entries(other) and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
@@ -293,26 +294,10 @@ def _is_of_entries(path: Path) -> bool:
     return all(ENTRY.fullmatch(file.name) for file in path.iterdir())
 
 
-def _is_private(path: Path) -> bool:
-    """Whether a file or folder exists, is the user's own, and nobody else may write to it."""
-    try:
-        status = path.stat()
-    except OSError:
-        return False
-    if not hasattr(os, "getuid"):  # Windows: the user's profile is private by default
-        return True
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-
 def default_cache() -> Cache | None:
     """Return the user's cache: the folder that ``MECHDESIGN_CACHE`` names, else the usual place.
 
     None where the variable is ``off``.
     """
-    setting = os.environ.get(VARIABLE, "")
-    if setting.lower() == "off":
-        return None
-    if setting:
-        return Cache(os.path.expanduser(setting))
-    usual = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Cache(os.path.join(usual, "mechdesign"))
+    folder = cache_folder()
+    return None if folder is None else Cache(folder)

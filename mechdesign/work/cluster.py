@@ -23,6 +23,8 @@ ANSWER = 3.0
 """Seconds in which a scheduler has to answer."""
 WORKERS = 30.0
 """Seconds in which a cluster has to have a worker."""
+PAYS = 2e7
+"""Rows for each process from which starting them takes less time than they save."""
 FAN = 8
 """Results that are merged at a time."""
 
@@ -76,6 +78,24 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         except TimeoutError:
             raise ParameterError(place, "the cluster has no workers", "start some") from None
         yield client
+
+
+def does_not_pay(address: str, rows: float, jobs: int | None = None) -> str:
+    """Return that processes on this machine are not worth starting for so few rows; empty where they are.
+
+    Examples
+    --------
+    >>> does_not_pay("tcp://host:8786", 10.0), does_not_pay(LOCAL, 1e9, jobs=2)
+    ('', '')
+    """
+    workers = worker_count(jobs)
+    if address != LOCAL or rows >= PAYS * workers:
+        return ""
+    processes = f"{workers} worker process" + ("" if workers == 1 else "es")
+    return (
+        f"--dask {LOCAL}: for about {rows:.1g} rows, starting {processes} takes longer than it saves "
+        f"(it pays from {PAYS:.0e} rows for each); omit --dask, or start workers once and give their address"
+    ).replace("e+0", "e")
 
 
 def _local(distributed: Any, settings: dict[str, Any], place: str) -> Any:

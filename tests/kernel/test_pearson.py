@@ -46,7 +46,8 @@ def test_far_tails_of_nearly_normal_laws_are_integrals_of_the_density(skewness):
 def test_laws_of_any_skewness_side_by_side():
     skewness = np.array([-1.5, -0.03, -0.01, 0.0, 0.01, 0.03, 1.5])
     together, single = tail_chance(np.full(7, 2.0), skewness), skewness[:, None]
-    assert together.tolist() == [float(tail_chance(np.array([2.0]), each)[0]) for each in single]
+    alone = [float(tail_chance(np.array([2.0]), each)[0]) for each in single]
+    np.testing.assert_allclose(together, alone, rtol=1e-13)
     assert (np.diff(together) > 0).all()
     assert tail_chance(np.array([2.0, 3.0])[:, None], np.array([0.01, 0.5])).shape == (2, 2)
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from mechdesign.data.identifiers import plain_name
+
 IDENTIFYING = "identifies people"
 TIMES = "dates and times"
 TECHNICAL = "technical data of the tool"
@@ -124,17 +126,6 @@ class Export:
         plain = [plain_name(name) for name in names]
         by_name = {plain_name(item.name): item for item in reversed(self.items)}
         return next((by_name[name] for name in plain if name in by_name), None)
-
-
-def plain_name(name: str) -> str:
-    """Return a name without case, spaces and signs.
-
-    Examples
-    --------
-    >>> plain_name("IP-Address"), plain_name("Start Date ")
-    ('ipaddress', 'startdate')
-    """
-    return re.sub(r"[\W_]+", "", name.casefold())
 
 
 MARKUP = re.compile(r"<[^>]*>")

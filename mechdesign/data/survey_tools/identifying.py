@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from mechdesign.data.survey_tools.export import IDENTIFYING, TIMES, ExportColumn, plain_name
+from mechdesign.data.identifiers import plain_name
+from mechdesign.data.survey_tools.export import IDENTIFYING, TIMES, ExportColumn
 
 NAMES = frozenset(
     [
@@ -102,46 +103,6 @@ NAMES = frozenset(
 )
 """Plain names of columns that identify people."""
 
-PERSONS = frozenset(
-    [
-        "id",
-        "userid",
-        "user",
-        "person",
-        "personid",
-        "participant",
-        "participantid",
-        "respondent",
-        "respondentid",
-        "recordid",
-        "record",
-        "subject",
-        "subjectid",
-        "studyid",
-        "caseid",
-        "token",
-        "pid",
-        "uid",
-        "uuid",
-        "mturkid",
-        "workerid",
-        "prolificid",
-        "prolificpid",
-        "email",
-        "emailaddress",
-        "recipientemail",
-        "employeeid",
-        "studentid",
-        "patientid",
-        "panelid",
-        "externalreference",
-        "externaldatareference",
-        "username",
-        "code",
-    ]
-)
-"""Plain names of columns by which the rows of one person are known."""
-
 ENDS = re.compile(
     r"(?:.*[\W_])?(?:e-?mail|e-?mail[\W_]?address|(?:tele)?phone|(?:tele)?phone[\W_]?number|first[\W_]?name|last[\W_]?name"
     r"|ip[\W_]?address|date[\W_]of[\W_]birth|zip([\W_]?code)?|post(al)?[\W_]?code|plz)[\W_0-9]*",
@@ -172,11 +133,6 @@ PHONE = re.compile(r"\+?\(?[0-9][0-9 ()/.-]{6,}[0-9]")
 
 SHARE = 0.5
 """Part of the cells that tells what a column holds."""
-
-
-def is_person_column(name: str) -> bool:
-    """Whether the rows of one person can be known by a column of this name."""
-    return plain_name(name) in PERSONS
 
 
 def identifying_reason(item: ExportColumn) -> str:

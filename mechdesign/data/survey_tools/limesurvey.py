@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mechdesign.data.identifiers import plain_name
 from mechdesign.data.survey_tools.export import (
     FREE_TEXT,
     IDENTIFYING,
@@ -13,7 +14,6 @@ from mechdesign.data.survey_tools.export import (
     Export,
     ExportColumn,
     cells_by_column,
-    plain_name,
     plain_text,
     short_name,
     unique_name,

@@ -13,6 +13,7 @@ from typing import Any
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, printable, suggestion
 from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
+from mechdesign.data.identifiers import is_person_column
 from mechdesign.data.survey_tools import (
     google_forms,
     limesurvey,
@@ -22,7 +23,7 @@ from mechdesign.data.survey_tools import (
     surveymonkey,
 )
 from mechdesign.data.survey_tools.export import IDENTIFYING, Export, ExportColumn, unique_name
-from mechdesign.data.survey_tools.identifying import identifying_reason, is_person_column
+from mechdesign.data.survey_tools.identifying import identifying_reason
 from mechdesign.data.survey_tools.questions import ImportedQuestion, NoQuestionError, draft_item, draft_ticks
 from mechdesign.data.survey_tools.rows import RowRule, selected_rows
 from mechdesign.data.text_files import file_rows

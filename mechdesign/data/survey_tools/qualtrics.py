@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from mechdesign.data.identifiers import plain_name
 from mechdesign.data.outputs import IMPORT
 from mechdesign.data.survey_tools.export import (
     IDENTIFYING,
@@ -14,7 +15,6 @@ from mechdesign.data.survey_tools.export import (
     Export,
     ExportColumn,
     cells_by_column,
-    plain_name,
     plain_text,
     unique_name,
 )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mechdesign.core.errors import DataError
+from mechdesign.data.identifiers import plain_name
 from mechdesign.data.survey_tools.export import (
     FREE_TEXT,
     IDENTIFYING,
@@ -19,7 +20,6 @@ from mechdesign.data.survey_tools.export import (
     Export,
     ExportColumn,
     cells_by_column,
-    plain_name,
     plain_text,
     short_name,
 )

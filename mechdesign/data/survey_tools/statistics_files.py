@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import DataError, MissingPackageError
+from mechdesign.data.identifiers import is_person_column
 from mechdesign.data.survey_tools.export import TIMES, Export, ExportColumn, plain_text
-from mechdesign.data.survey_tools.identifying import is_person_column
 from mechdesign.exact.numbers import text_of
 
 SPSS = (".sav", ".zsav", ".por")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ from mechdesign.families.contract.menu_tables import (
     report_operations,
 )
 from mechdesign.families.contract.noise import NumberNoise, noise_of, randomizer
-from mechdesign.show.figure import Figure
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

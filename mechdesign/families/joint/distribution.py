@@ -53,11 +53,12 @@ from mechdesign.families.joint.penalized import (
 )
 from mechdesign.families.joint.report_origin import maker_note, require_maker
 from mechdesign.families.joint.response import channel
-from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:
     import cvxpy
+
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -493,6 +494,8 @@ MOST_BARS = 40
 
 def figures(problem: JointDistribution, solution: Solution[Any]) -> list[Figure]:
     """Return the share of each cell; nothing of many cells."""
+    from mechdesign.show.figure import Bars, Figure, Panel
+
     shares = np.asarray(solution.variables["distribution"], dtype=np.float64).ravel()
     if len(shares) > MOST_BARS:
         return []

@@ -46,12 +46,12 @@ from mechdesign.families.joint.penalized import (
     reference_of,
 )
 from mechdesign.families.joint.repeated import sequence_chances
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import MOST_PANELS, table_figures, together
 from mechdesign.show.tables import table, to_error
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

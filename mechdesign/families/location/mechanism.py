@@ -9,7 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,10 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Block, Intake, Source
 from mechdesign.exact.randomness import BITS, BitSource, Rng
 from mechdesign.families.location.location_audit import LocationAudit, per_length
-from mechdesign.show.figure import Circles, Figure, Panel
 from mechdesign.show.tables import range_text
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 X, Y = "x", "y"
 
@@ -236,6 +238,8 @@ class LocationMechanism(Mechanism):
 
     def figures(self) -> list[Figure]:
         """Return figures of the distance between reports and the true location."""
+        from mechdesign.show.figure import Circles, Figure, Panel
+
         marks = [
             Circles(x=[0.0], y=[0.0], radius=[self.mean_distance], label="mean distance", filled=False),
             Circles(x=[0.0], y=[0.0], radius=[self.radius], label=f"{1 - self.beta:.4g} of the reports"),

@@ -33,11 +33,11 @@ from mechdesign.families.marginals.marginal_table import (
 )
 from mechdesign.families.marginals.penalized import PENALTY, Fold, PenalizedTables
 from mechdesign.families.marginals.views import MOST_CELLS, Observed, effect_variance, require_cells, residual
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.release import MarginalRelease
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

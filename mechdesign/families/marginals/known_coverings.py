@@ -29,11 +29,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mechdesign.core.extensions import packaged_text
 
 Wholes = NDArray[np.int64]
 
@@ -496,7 +497,7 @@ def known_coverings() -> dict[Parameters, KnownCovering]:
     >>> known_coverings()[23, 4, 7].count
     253
     """
-    lines = files(__package__).joinpath(FILE).read_text(encoding="ascii").splitlines()
+    lines = packaged_text("mechdesign.families.marginals", FILE).splitlines()
     coverings = {}
     for line in lines:
         points, order, block, count, group, text = line.split(" ", 5)

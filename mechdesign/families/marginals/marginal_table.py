@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
 from math import comb
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +44,11 @@ from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.marginals.sets.estimates import CountedTable
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 from mechdesign.show.tables import table, to_error
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

@@ -46,11 +46,11 @@ from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMa
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.families.marginals.views import MOST_CELLS
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.release import MarginalRelease
+    from mechdesign.show.figure import Figure
 
 VIEW, REPORT = "view", "report"
 

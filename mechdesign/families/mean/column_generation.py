@@ -39,16 +39,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.sensitivity import kept_starts
-from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
+
+if TYPE_CHECKING:
+    from mechdesign.solvers.linear import LinearProgram, LinearResult
 
 Array = NDArray[np.float64]
 
@@ -283,6 +283,8 @@ class ChannelDesign:
 
         Means are divided by 1 - q and moments by scale^2, which keeps every coefficient near 1.
         """
+        from mechdesign.solvers.linear import LinearProgram
+
         outputs = self.values / self.scale
         high = self.patterns[:, self.right].T.astype(np.float64)
         low = self.patterns[:, ::-1][:, self.right].T.astype(np.float64)
@@ -293,6 +295,8 @@ class ChannelDesign:
         count = first + len(outputs)
         equal = np.zeros((inputs + len(means), count))
         equal[:inputs, first:], equal[inputs:, first:] = sums, means
+        from scipy.sparse import csr_array  # takes longer to import than the module
+
         upper = np.zeros((inputs + len(self.points), count))
         upper[:inputs, :inputs] = -np.eye(inputs)
         upper[:inputs, first:] = sums * outputs**2
@@ -469,6 +473,8 @@ def generate_columns(design: ChannelDesign, accuracy: float) -> Generated:
     MethodError
         When the linear program fails.
     """
+    from mechdesign.core.sensitivity import kept_starts
+
     best, anchor, rounds = -math.inf, None, 0
     starts: dict[Any, Any] = {}
     while True:
@@ -508,6 +514,8 @@ def generate_columns(design: ChannelDesign, accuracy: float) -> Generated:
 
 def _solved(program: LinearProgram) -> LinearResult:
     """Solve the master by the simplex; by an interior-point method where that gives up."""
+    from mechdesign.solvers.linear import solve_linear
+
     result = solve_linear(program)
     if result.status != "optimal":
         result = solve_linear(program, "interior-point")

@@ -144,11 +144,29 @@ def best_shape(epsilon: float) -> tuple[float, int, int]:
     >>> best_shape(0.1)[1:]
     (2, 1)
     """
-    rows = [worst_variances(np.array([epsilon]), cells)[:, 0] for cells in range(2, LARGEST + 1)]
-    worst, cells, window = min(
-        (float(row.min()), cells, int(row.argmin()) + 1) for cells, row in enumerate(rows, 2)
-    )
-    return worst, cells, window
+    rows, columns = np.tril_indices(LARGEST - 1)
+    cells, window = rows + 2, columns + 1  # (2, 1), (3, 1), (3, 2), (4, 1), ...
+    small = float(np.exp(-np.array([epsilon]))[0])  # as worst_variances has it, to the last bit
+    variances = _worst_of_shapes(small, cells, window)
+    best = int(variances.argmin())
+    return float(variances[best]), int(cells[best]), int(window[best])
+
+
+def _worst_of_shapes(small: float, cells: NDArray[np.int64], window: NDArray[np.int64]) -> Array:
+    """Return :func:`worst_variances` of many shapes for one e^-epsilon."""
+    reach = (cells - window) / 2.0
+    outer = 1.0 / (cells * small + window * (1.0 - small))
+    excess, flat = outer * (1.0 - small), outer * small * cells * (cells**2 - 1) / 12.0
+    scale = (excess * window * reach) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        level = (excess * window * (window**2 - 1) / 12.0 + flat) / scale
+        steep = excess * window / scale
+        first = np.where(reach % 1.0 > 0.0, reach % 1.0 - 1.0, 0.0)
+        starts = first + np.arange(LARGEST // 2)[:, None]
+        peak = np.clip(steep * (2.0 * starts + 1.0) * reach**2 / 2.0, starts, starts + 1.0)
+        value = level + steep * (starts**2 + (2.0 * starts + 1.0) * (peak - starts)) - (peak / reach) ** 2
+    worst: Array = np.where(starts < reach - 0.5, value, -np.inf).max(axis=0)
+    return np.where(np.isfinite(worst), worst, math.inf)
 
 
 def least_variances(epsilons: Array) -> Array:

@@ -30,21 +30,16 @@ import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.mean.column_generation import (
-    Array,
-    ChannelDesign,
-    Generated,
-    default_inputs,
-    generate_columns,
-    refined,
-    symmetric_grid,
-)
 from mechdesign.families.mean.grid import GridMean
+
+if TYPE_CHECKING:
+    from mechdesign.families.mean.column_generation import Array, ChannelDesign, Generated
 
 FILE = Path(__file__).with_name("ladder.npz")
 
@@ -81,6 +76,8 @@ class Ladder:
 
     def rung(self, place: int) -> Generated:
         """Return the solution of a rung."""
+        from mechdesign.families.mean.column_generation import Generated, default_inputs
+
         part = slice(self.starts[place], self.starts[place + 1])
         inputs = default_inputs(float(self.epsilons[place]))
         count = int(self.starts[place + 1] - self.starts[place])
@@ -124,6 +121,14 @@ def solved(epsilon: float, accuracy: float = ACCURACY) -> Generated:
     MethodError
         When the linear program fails.
     """
+    from mechdesign.families.mean.column_generation import (
+        ChannelDesign,
+        default_inputs,
+        generate_columns,
+        refined,
+        symmetric_grid,
+    )
+
     size, known = default_inputs(epsilon), ladder()
 
     def design(count: int) -> ChannelDesign:
@@ -158,6 +163,8 @@ def channel_of(grid: Array, small: float, generated: Generated) -> tuple[Array, 
 
 def deployed(generated: Generated, epsilon: float, promised: float) -> GridMean:
     """Return the mechanism of columns generated for one epsilon, exactly private at the promised one."""
+    from mechdesign.families.mean.column_generation import symmetric_grid
+
     size = generated.patterns.shape[1]
     channel, values = channel_of(symmetric_grid(size), math.exp(-epsilon), generated)
     return GridMean.from_floats(channel, np.linspace(0.0, 1.0, size), (values + 1.0) / 2.0, promised)
@@ -295,6 +302,8 @@ def lagrangian_of(generated: Generated, epsilon: float, stretch: float = 1.0) ->
     >>> round(slope, 1), round(near, 1)
     (-8.1, -8.1)
     """
+    from mechdesign.families.mean.column_generation import symmetric_grid
+
     prices = generated.prices
     entries = priced_entries(generated, epsilon, stretch)  # refuses where there are none
     assert prices is not None

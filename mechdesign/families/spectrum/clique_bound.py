@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from mechdesign.families.spectrum.allocation import least_level
@@ -286,12 +285,14 @@ class Thresholds(IntervalProgram):
 
     def _matrix(self) -> Any:
         """Return the matrix by columns: rows of users, then cliques."""
+        from scipy.sparse import csc_array
+
         rows, columns = self.rows.entries(self.users, self.low, len(self.served))
         groups = np.searchsorted(self.served, self.users)
         rows = np.concatenate([groups, rows])
         columns = np.concatenate([np.arange(len(groups)), columns])
         shape = (len(self.served) + len(self.rows), len(groups))
-        return sparse.csc_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+        return csc_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def _take(self, matrix: Any, prices: Array) -> None:
         """Compute the bound from the multipliers, by weak duality; the best prices of users are exact."""

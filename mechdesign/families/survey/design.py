@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,9 @@ from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import SurveyMechanism
-from mechdesign.show.figure import Figure
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

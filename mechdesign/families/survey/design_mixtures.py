@@ -152,9 +152,7 @@ def _bound(setting: SurveySetting, value: float, most: float) -> float:
 
 def _mean_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Array]:
     """Return shares, the mean error and its prices."""
-    from scipy.sparse import csr_array
-
-    terms = ErrorTerms(setting.weights, csr_array(table.T))
+    terms = ErrorTerms(setting.weights, table.T)
     shares = allocate(terms).shares
     information = shares @ table
     return shares, float((setting.weights / information).sum()), setting.weights / information**2

@@ -292,9 +292,7 @@ def nothing() -> Outcome:
 
 def _split(effects: Effects, table: Array) -> Array:
     """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
-    from scipy.sparse import csr_array
-
-    return allocate(ErrorTerms(effects.each_weight, csr_array(table.T))).shares
+    return allocate(ErrorTerms(effects.each_weight, table.T)).shares
 
 
 def _prices(effects: Effects, information: Array) -> tuple[Array, float]:

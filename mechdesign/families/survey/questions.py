@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import fsum, isfinite
 from typing import Any, Literal, get_args
@@ -345,14 +346,14 @@ class Question(_Asked):
         is_scale = len(values) > 2 and values == tuple(values[0] + step for step in range(len(values)))
         return values if self.kind == "ordered" or (is_scale and values[0] in (0.0, 1.0)) else ()
 
-    @property
+    @cached_property
     def domain(self) -> Domain:
         """The range of a number."""
         assert self.low is not None
         assert self.high is not None
         return Domain(self.low, self.high)
 
-    @property
+    @cached_property
     def categories(self) -> tuple[str, ...]:
         """The categories; of a number that is asked for its mean the two ends it is rounded to."""
         if self.is_number:

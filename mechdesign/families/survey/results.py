@@ -37,12 +37,12 @@ from mechdesign.data.tidy import (
 )
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
-from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
 from mechdesign.show.tables import table
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import SurveyMechanism
+    from mechdesign.show.figure import Figure, Mark, Panel
 
 MOST_CELLS = 1 << 16
 """Cells of a requested table: what a frequency oracle can report."""
@@ -192,6 +192,8 @@ def survey_figures(survey: SurveyMechanism) -> list[Figure]:
 
 def _questions_figure(survey: SurveyMechanism) -> Figure:
     """Return a band for each choice of questions, as high as its share, with a box for each report."""
+    from mechdesign.show.figure import Figure, Panel
+
     marks: list[Mark] = []
     named: set[int] = set()
     bands, top = shares_of(survey), 100.0
@@ -215,6 +217,8 @@ def _questions_figure(survey: SurveyMechanism) -> Figure:
 
 def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: str) -> Iterator[Mark]:
     """Yield the boxes of a report, and lines between those that are apart."""
+    from mechdesign.show.figure import Line, Polygon
+
     ends = list(_runs(places))
     for number, (first, last) in enumerate(ends):
         left, right = first - MARGIN, last + MARGIN
@@ -249,6 +253,8 @@ def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _errors(survey: SurveyMechanism) -> Figure:
     """Return the standard errors: of shares in percentage points, and of means in their units."""
+    from mechdesign.show.figure import Bars, Figure, Panel
+
     users = survey.users or USERS
     errors = survey.errors(users)
     shares: dict[str, float] = {}
@@ -291,6 +297,8 @@ def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[F
     >>> [panel.title for panel in figure.panels], figure.panels[0].y_names
     (['share', 'standard error'], ('f', 'm'))
     """
+    from mechdesign.show.figure import Figure
+
     shape = tuple(len(names) for _, names in axes)
     count = prod(shape[:-2])
     if count > MOST_PANELS:
@@ -309,6 +317,8 @@ def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[F
 
 
 def _panel(axes: Axes, values: Array, label: str, title: str = "") -> Panel:
+    from mechdesign.show.figure import Heat, Panel
+
     (down, rows), (across, columns) = axes[-2:]
     cells: Any = [Heat(values=values, label=label)]
     x_names, y_names = axis_names(columns), axis_names(rows)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,9 @@ from mechdesign.families.survey.results import (
     survey_figures,
 )
 from mechdesign.families.survey.server import SurveyCounts
-from mechdesign.show.figure import Figure
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 COVERS = "all reports of a survey"
 

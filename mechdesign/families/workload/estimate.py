@@ -34,7 +34,6 @@ from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range
 from mechdesign.data.tidy import Quantiles
 from mechdesign.exact.numbers import frozen
-from mechdesign.show.figure import Figure
 from mechdesign.show.tables import edge_texts
 from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quadratic
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from mechdesign.collect.intervals import Limits
     from mechdesign.families.workload.queries import Workload
     from mechdesign.families.workload.release import WorkloadRelease
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 

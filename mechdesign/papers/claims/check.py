@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from mechdesign.papers.claims.claim import (
     in_reading,
 )
 from mechdesign.papers.claims.evidence import Reading
-from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge
 from mechdesign.papers.claims.witness import (
     Figures,
@@ -34,7 +33,10 @@ from mechdesign.papers.claims.witness import (
     suggested,
     witness_text,
 )
-from mechdesign.report.compare import Comparison, compare
+
+if TYPE_CHECKING:
+    from mechdesign.papers.claims.found import Solver
+    from mechdesign.report.compare import Comparison
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,9 @@ def check_model(model: Model) -> ModelCheck:
     >>> check_model(load_model("response/zhou2019_survey")).passed
     True
     """
+    from mechdesign.papers.claims.found import Solver
+    from mechdesign.report.compare import compare
+
     comparison = compare(model.problem, model.methods or None)
     solver = Solver(model, comparison)
     results = []
@@ -335,6 +340,8 @@ def _check(claim: Claim, solver: Solver) -> ClaimResult:
 
 def _compared(claim: Claim, solver: Solver) -> tuple[Any, str]:
     """Return what is found for a claim, or why nothing is, and the outcome."""
+    from mechdesign.papers.claims.found import NotFound, series, single
+
     try:
         found = series(claim, solver) if claim.is_trend else single(claim, solver)
     except NotFound as reason:

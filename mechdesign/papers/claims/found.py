@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
 from mechdesign.catalog.load import Model, quantity_of
-from mechdesign.catalog.sweeping import simulate
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.papers.claims.claim import PLACES, Claim, kind_of
 from mechdesign.papers.claims.judge import Series
-from mechdesign.report.compare import Comparison
+
+if TYPE_CHECKING:
+    from mechdesign.report.compare import Comparison
 
 
 class NotFound(Exception):  # noqa: N818 - an answer, not an error
@@ -79,6 +80,8 @@ class Solver:
 
     def _measure(self, solution: Solution, key: str) -> Mapping[str, float]:
         """Return the measurements of the model's simulation; the same numbers whenever it is asked again."""
+        from mechdesign.catalog.sweeping import simulate
+
         plan = self.model.simulation
         if plan is None:
             raise ParameterError("quantity", "nothing is simulated", "add [simulation] to the model")

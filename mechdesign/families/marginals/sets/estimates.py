@@ -41,7 +41,6 @@ from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
-from mechdesign.show.figure import Figure
 from mechdesign.show.panels import MOST_PANELS, together
 
 if TYPE_CHECKING:
