@@ -103,7 +103,7 @@ def test_results_are_those_of_a_complete_installation(folder: Path) -> None:
     ("words", "package"),
     [
         (("demo",), "scipy"),
-        (("solve", "mean/rcp2023_single"), "scipy"),
+        (("solve", "response/zhou2019_survey", "--method", "lp"), "scipy"),
         (("solve", "response/zhou2019_survey", "--method", "statement"), "cvxpy"),
     ],
 )
