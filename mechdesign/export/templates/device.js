@@ -7,7 +7,7 @@ const DEVICE = (() => {
   const prefix = `mechdesign report ${OWNER} `;
   const link = token === null ? "" : ` token=${encodeURIComponent(token)}`; // whose link: the place of a report has it
   const key = `${prefix}${encodeURIComponent(round)}${link}`;
-  const joint = RECIPE.steps.step === "joint";
+  const joint = ["joint", "weekly"].includes(RECIPE.steps.step); // all reports are drawn from what is kept
   const longest = 16; // letters of a link that are shown
 
   // A storage that ends with the page.
