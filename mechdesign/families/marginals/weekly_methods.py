@@ -47,20 +47,12 @@ def outcome(
     """Return the outcome of these numbers, next to the bound."""
     variables = {"kind": kind, "cells": cells, "permanent_size": size, "weekly_size": week_size}
     value, bound = problem.objective(variables), problem.lower_bound()
-    last, one = problem.parts(variables)
-    least, best_week = problem.bounds()
     return Outcome(
         status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
         variables=variables,
         bound=bound,
         bound_source=SOURCE,
         solver=solver,
-        notes={
-            "permanent_variance": last,
-            "weekly_variance": one,
-            "permanent_gap": max(0.0, last / least - 1.0),
-            "weekly_gap": max(0.0, one / best_week - 1.0),
-        },
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,11 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
     Operation,
     Option,
     Settings,
@@ -43,6 +48,8 @@ from mechdesign.exact.numbers import plain, text_of
 from mechdesign.exact.randomness import BitSource, Rng
 
 if TYPE_CHECKING:
+    from mechdesign.collect.estimate import FrequencyEstimate
+    from mechdesign.families.marginals.weeks.estimates import ChangeEstimate
     from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 Entry = dict[str, Any]
@@ -66,7 +73,7 @@ class PermanentSets(PermanentReports[Entry]):
     >>> mechanism = WeeklyResponse.of(3, 4.0, 1.0, 1, 1, weeks=2, distinct=3)
     >>> memory = mechanism.remember(["0", "2"], rng=1, users=["ann", "bob"])
     >>> memory.report([2, 2], ["ann", "bob"], rng=1).tolist(), memory.weeks_of("ann")
-    (['x40', 'x80'], 1)
+    (['x40', 'x20'], 1)
     """
 
     format: ClassVar[str] = "mechdesign-weekly-state"
@@ -231,60 +238,59 @@ class PermanentSets(PermanentReports[Entry]):
         mechanism.cells.require_front(read_sets(front, 8 * mechanism.cells.front))
 
 
-REMEMBER = Option("remember", "path", "the file that keeps permanent sets; made when it is not there")
-KEY = Option("key", "text", "the column that identifies users, with --remember")
-WEEKS = Option("weeks", "flag", "each file is a week of the same users, in the same order: their mean")
-CHANGE = Option("change", "flag", "two weeks of the same users, in the same order: the change of each share")
+STATE = Option("state", "path", "the file that keeps permanent sets of users; made when it is not there")
+KEY = Option("key", "text", "the column that identifies users")
 
 TABLES = (".csv", ".parquet", ".pq")
 
+SAME = "of the same users in the same order, a file a week"
+
 
 def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Return ``randomize``, which also remembers, and ``estimate``, also of many weeks and of a change."""
+    """Return ``randomize`` and ``estimate`` of one week, and ``remember``, ``weeks`` and ``change``."""
     randomize, estimate = operations
-    once, week = randomize.run, estimate.run
-
-    def reported(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-        if settings["remember"]:
-            return _weekly(mechanism, sources, settings)
-        if settings["key"]:
-            what = "is for users that are remembered"
-            raise ParameterError(named_option("key"), what, "add --remember FILE")
-        blocks: Iterator[Block] = once(sources, settings)
-        return blocks
-
-    def estimated(sources: Sequence[Source], settings: Settings) -> Any:
-        if settings["weeks"] and settings["change"]:
-            raise ParameterError(named_option("change"), "does not go with --weeks", "give one of them")
-        if not settings["weeks"] and not settings["change"]:
-            return week(sources, settings)
-        if settings["simplex"]:
-            raise ParameterError(named_option("simplex"), "is for a single week", "omit it")
-        tables = [_reports(mechanism, source, settings) for source in sources]
-        population = bool(settings["population"])
-        if settings["weeks"]:
-            return mechanism.estimate_weeks(tables, population)
-        if len(tables) != 2:
-            what = f"{counted(len(tables), 'file')} for a change"
-            raise ParameterError(named_option("change"), what, "give two: before and after")
-        return mechanism.estimate_change(tables[0], tables[1], population)
-
-    summary = "a private report for each row; with --remember from the permanent set that is kept of its user"
+    people = (*randomize.takes, Column("user", "identifier of the user, see --key", any_name=True))
+    kept = "a report of each user for this week, from the permanent sets that the file keeps"
+    joint, shared = (COLUMN, POPULATION, UNMARKED), {"several": True}
     return (
-        replace(randomize, run=reported, summary=summary, options=(*randomize.options, REMEMBER, KEY)),
-        replace(estimate, run=estimated, options=(*estimate.options, WEEKS, CHANGE)),
-    )
+        randomize,
+        Operation(
+            "remember", kept, people, randomize.gives, partial(_weekly, mechanism),
+            (STATE, KEY, COLUMN, SEED), in_order=True,
+        ),
+        estimate,
+        Operation("weeks", f"the mean share over weeks {SAME}", estimate.takes, (),
+                  partial(_over_weeks, mechanism), joint, **shared),
+        Operation("change", f"the change of each share between two weeks {SAME}", estimate.takes, (),
+                  partial(_changed, mechanism), joint, **shared),
+    )  # fmt: skip
+
+
+def _over_weeks(
+    mechanism: WeeklyResponse, sources: Sequence[Source], settings: Settings
+) -> FrequencyEstimate:
+    tables = [_reports(mechanism, source, settings) for source in sources]
+    return mechanism.estimate_weeks(tables, bool(settings["population"]))
+
+
+def _changed(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Settings) -> ChangeEstimate:
+    if len(sources) != 2:
+        raise ParameterError("change", f"{counted(len(sources), 'file')}", "give two: before and after")
+    before, after = (_reports(mechanism, source, settings) for source in sources)
+    return mechanism.estimate_change(before, after, bool(settings["population"]))
 
 
 def _weekly(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield this week's reports after they were counted in the file."""
     (source,) = sources
-    state, key = str(settings["remember"]), settings["key"]
+    state, key = settings["state"], settings["key"]
+    if not state:
+        raise ParameterError(named_option("state"), "is missing", "name the file that keeps permanent sets")
     if not key:
         raise ParameterError(named_option("key"), "is missing", "name the column that identifies users")
-    if state.lower().endswith(TABLES):
+    if str(state).lower().endswith(TABLES):
         what = f"{state} is named like a table"
-        raise ParameterError(named_option("remember"), what, "give it another name")
+        raise ParameterError(named_option("state"), what, "give it another name")
     column = _answers_beside(source, settings, mechanism, str(key))
     require_data(source, [key])
     bits = mechanism.source(settings["seed"], "remember")

@@ -121,7 +121,7 @@ class WeeklyResponse(SupportOracle):
     privacy: holds (exact); epsilon = 4, true_epsilon = 4, week_epsilon = 2, one_week = 2, ...
     >>> memory = mechanism.remember([0, 0, 1], rng=1)
     >>> memory.report(rng=2).tolist(), memory.weeks_of(0)
-    (['x80', 'x80', 'x40'], 1)
+    (['x80', 'x40', 'x40'], 1)
     """
 
     type: ClassVar[str] = "weekly-response"
