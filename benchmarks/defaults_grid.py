@@ -240,7 +240,7 @@ def _oracles(quick: bool) -> Iterator[Parameters]:
 
 def _weeks(quick: bool) -> Iterator[Parameters]:
     sizes = [2, 10, 100] if quick else [2, 3, 5, 10, 20, 100, 1000]
-    pairs = [(2.0, 1.5)] if quick else [(1.0, 0.5), (2.0, 1.0), (2.0, 1.5), (4.0, 2.0), (4.0, 3.0), (6.0, 3.0)]
+    pairs = [(2.0, 1.5)] if quick else [(1.0, 0.5), (2.0, 1.0), (2.0, 1.5), (4.0, 2.0), (4.0, 3.0), (6.0, 3)]
     for every, week in pairs:
         epsilons = {"epsilon_all": [every], "epsilon_week": [week]}
         yield from crossed(categories=sizes, **epsilons, weeks=[10] if quick else [2, 10, 52])

@@ -71,7 +71,7 @@ def test_a_week_is_exactly_the_product_of_the_two_channels(shape):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_variance_of_many_weeks_splits_as_the_theorem_says(shape):
-    """By enumeration: the variance of the mean of T scores, of users with another answer and with this one."""
+    """By enumeration: the variance of the mean of T scores, of users without and with the answer."""
     law = law_of(shape)
     first, second, _, weekly = channels(law)
     scores = [((1 if 0 in t else 0) - law.other) / (law.own - law.other) for t in weekly]
