@@ -144,6 +144,7 @@ class PermanentReports(ABC, Generic[EntryT]):
     def __init__(self, owner: HasSurvey, entries: Mapping[str, EntryT] | None = None) -> None:
         self.owner = owner
         self.path: Path | None = None
+        self.name = ""
         self._entries: dict[str, EntryT] = dict(entries or {})
         self._names = _by_identifier(self._entries)
 
@@ -159,13 +160,7 @@ class PermanentReports(ABC, Generic[EntryT]):
         return tuple(self._entries)
 
     def entry(self, user: str) -> EntryT:
-        """Return what is kept of a user, by identifier.
-
-        Raises
-        ------
-        UnknownNameError
-            For a user of whom nothing is.
-        """
+        """Return what is kept of a user, by identifier; UnknownNameError where nothing is."""
         if user not in self._names:
             remedy = suggestion(user, self.users) or "ask() them first"
             raise UnknownNameError("users", f"no report of {text_of(user)}", remedy)
@@ -205,22 +200,16 @@ class PermanentReports(ABC, Generic[EntryT]):
             if place.exists():
                 self._join(place)
             self._write(place)
-        self.path = place
+        self.path, self.name = place, str(path)
 
     @classmethod
     def load(cls, owner: Any, path: str | os.PathLike[str]) -> Self:
-        """Read what :meth:`save` wrote, for the same mechanism and survey.
-
-        Raises
-        ------
-        DataError, ModelFileError
-            When it belongs to another survey, or is damaged.
-        """
+        """Read what :meth:`save` wrote, for the same mechanism and survey; errors as there."""
         try:
             result = cls(owner, cls._read(owner, path))
         except RowError:
             raise ModelFileError(path, "is damaged", "use a copy of it") from None
-        result.path = Path(os.path.realpath(path))
+        result.path, result.name = Path(os.path.realpath(path)), str(path)
         return result
 
     def _join(self, path: Path) -> None:

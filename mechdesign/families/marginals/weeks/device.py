@@ -155,7 +155,7 @@ class PermanentSets(PermanentReports[Entry]):
         return np.concatenate([front, weekly], axis=1)
 
     def _place(self, what: str) -> str:
-        return what if self.path is None else f"{self.path}: {what}"
+        return what if self.path is None else f"{self.name}: {what}"
 
     def _require_rows(self, users: Sequence[str], codes: Codes) -> None:
         if len(users) != len(codes):
@@ -210,7 +210,8 @@ class PermanentSets(PermanentReports[Entry]):
         for user, entry in zip(users, entries, strict=True):
             if len(entry["sets"]) > most:
                 what = f"user {text_of(user)} has more than {counted(most, 'different answer')}"
-                raise MethodError(self._place("answers"), what, "build with a larger 'distinct'")
+                remedy = "build with a larger 'distinct', or omit this user"
+                raise MethodError(self._place("answers"), what, remedy)
 
     def differ(self, mine: Entry, theirs: Entry) -> bool:
         """Whether the sets of a user were drawn apart: for a cell that both have."""
