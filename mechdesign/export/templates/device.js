@@ -90,7 +90,7 @@ const DEVICE = (() => {
     const deltas = total(delta, count) + before("delta");
     const sum = budget(added, deltas && Math.min(1, Number(deltas.toPrecision(12))));
     if (!joint) return sentence("earlier.total", { count: count + waves.length, sum });
-    const most = RECIPE.steps.reports;
+    const most = RECIPE.steps.reports ?? RECIPE.steps.weeks ?? null;
     return most === null ? sentence("earlier.all", { sum }) : sentence("earlier.all_most", { most, sum });
   }
 
