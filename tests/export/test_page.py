@@ -270,6 +270,7 @@ def test_weekly_reports_come_from_a_set_that_the_browser_keeps(visit):
         wait(browser, at(browser, "made").is_displayed)
         kept, everything = permanent_of(browser)
         first = first or kept
+        assert "the code" not in at(browser, "made").text  # the answers that the set holds, in words
         assert kept == {**first, "made": week}
         assert list(kept["sets"]) == ["0"]
         assert 'say "no"' not in everything.replace("\\", "")
