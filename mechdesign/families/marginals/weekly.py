@@ -91,13 +91,26 @@ def weekly_variances(
     >>> round(last, 4), one.round(4)
     (0.02, array([0.2545, 0.7117]))
     """
+    lost, missed = misses(cells, each, week, size, sizes)
+    last = _variance(cells, float(size), np.array(lost), alike)
+    return float(last), _variance(cells, sizes.astype(float), missed, alike)
+
+
+def misses(cells: int, each: float, week: float, size: int, sizes: NDArray[np.int64]) -> tuple[float, Array]:
+    """Return 1 - p and 1 - min(p', P*): that the permanent and a weekly set lack the own cell.
+
+    Examples
+    --------
+    >>> lost, missed = misses(2, 2.0, 1.0, 1, np.array([1]))  # 1/(e^2 + 1) and 1/(e + 1)
+    >>> round(lost, 6), missed.round(6)
+    (0.119203, array([0.268941]))
+    """
     v, rest = sizes.astype(float), float(cells - size)
-    lost = rest * math.exp(-each) / (size + rest * math.exp(-each))  # 1 - p
+    lost = rest * math.exp(-each) / (size + rest * math.exp(-each))
     common = np.minimum(v, size)
-    beyond = (1.0 - lost) * (1.0 - common / size) + lost * (1.0 - (v - common) / rest)  # 1 - P*
-    promised = (cells - v) * math.exp(-week) / (v + (cells - v) * math.exp(-week))  # 1 - p'
-    missed = np.maximum(promised, beyond)
-    return float(_variance(cells, float(size), np.array(lost), alike)), _variance(cells, v, missed, alike)
+    beyond = (1.0 - lost) * (1.0 - common / size) + lost * (1.0 - (v - common) / rest)
+    promised = (cells - v) * math.exp(-week) / (v + (cells - v) * math.exp(-week))
+    return lost, np.maximum(promised, beyond)
 
 
 def _variance(cells: int, size: Any, missed: Array, alike: float) -> Array:
@@ -263,15 +276,19 @@ class Weekly(Problem["WeeklyResponse"]):
         last, one = weekly_variances(number, self.each(number), self.epsilon_week, size, sizes, alike)
         return last / share, one / share
 
-    def parts(self, variables: Variables) -> tuple[float, float]:
-        """Return V and V' of the variables."""
+    def _numbers(self, variables: Variables) -> tuple[str, int, int, int]:
+        """Return the kind of cells, their number, and the sizes of permanent and weekly sets."""
         kind = one_of("kind", variables["kind"], KINDS)
         low, high = (1, self.categories - 1) if kind == "bins" else (2, prime_from(self.categories))
         cells = self.categories if kind == "answers" else integer("cells", variables["cells"], low, high)
         number = cells + (kind == "bins")
         size = integer("permanent_size", variables["permanent_size"], 1, number - 1)
-        week_size = integer("weekly_size", variables["weekly_size"], 1, number - 1)
-        last, one = self.spread(kind, cells, size, np.array([week_size]))
+        return kind, number, size, integer("weekly_size", variables["weekly_size"], 1, number - 1)
+
+    def parts(self, variables: Variables) -> tuple[float, float]:
+        """Return V and V' of the variables."""
+        kind, number, size, week_size = self._numbers(variables)
+        last, one = self.spread(kind, number - (kind == "bins"), size, np.array([week_size]))
         return last, float(one[0])
 
     def objective(self, variables: Variables) -> float:
@@ -284,8 +301,16 @@ class Weekly(Problem["WeeklyResponse"]):
         return last * (1.0 - 1.0 / self.weeks) + one / self.weeks
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return nothing violated: all sizes that :meth:`objective` takes are private by what they are."""
-        return {}
+        """Return by how much the epsilons of permanent and weekly sets exceed the promises."""
+        _, cells, size, week_size = self._numbers(variables)
+        each = self.each(cells)
+        lost, missed = misses(cells, each, self.epsilon_week, size, np.array([week_size]))
+        sides = ((lost, size, each), (float(missed[0]), week_size, self.epsilon_week))
+        excess = [
+            math.log((1.0 - miss) / miss * (cells - number) / number) - promise
+            for miss, number, promise in sides
+        ]
+        return {"all weeks": max(0.0, excess[0]), "one week": max(0.0, excess[1])}
 
     def bounds(self) -> tuple[float, float]:
         """Return V* and V'*, which no state and no week can be below."""

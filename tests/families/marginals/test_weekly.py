@@ -401,3 +401,15 @@ def test_more_answers_leave_less_for_each_until_buckets_limit_them():
         for c in (2, 3, 5, 40)
     ]
     assert values[0] < values[1] < values[2] == values[3]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_scores_of_reports_average_to_the_estimate_and_likelihoods_to_one(name):
+    """E[P(r | j)/P(r | i) | i] = 1 for all answers i, j: the likelihoods are those of the whole report."""
+    mechanism = WeeklyResponse.of(9, 9.0, 1.5, weeks=4, **KINDS[name])
+    reports = mechanism.randomize(np.full(40_000, 3), rng=6)
+    scores, likelihood = mechanism.report_tables(mechanism.read(reports))
+    assert np.allclose(scores.mean(axis=0), mechanism.estimate(reports).value, atol=1e-12)
+    ratios = likelihood / likelihood[:, [3]]
+    errors = ratios.std(axis=0) / sqrt(len(ratios)) + 1e-12
+    assert (np.abs(ratios.mean(axis=0) - 1.0) < 5.5 * errors).all()

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.collect.codec import Codes
@@ -307,6 +308,17 @@ class WeeklyResponse(SupportOracle):
     def parts_of(self, packed: Packed) -> tuple[Packed, Packed]:
         """Return what was drawn once and the weekly sets of reports."""
         return packed[:, : self.cells.front], packed[:, self.cells.front :]
+
+    def report_tables(self, reports: Packed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        front, sets = self.parts_of(reports)
+        fits, about = self.cells.supports(front, np.ascontiguousarray(sets))
+        named = np.ones_like(fits) if about is None else about
+        scores = self.scores.values(fits, named, 1)
+        cells, ratio = self.law.cells, 1.0 / float(self.law.week_ratio())
+        if about is not None:  # of answers that are not named, the set may hold the cell of all others
+            rest = np.unpackbits(sets, axis=1, count=cells)[:, cells - 1 :].astype(np.bool_)
+            fits = np.where(about, fits, rest)
+        return scores, np.where(fits, 1.0, ratio)
 
     @property
     def counters(self) -> int:
