@@ -45,14 +45,12 @@ from mechdesign.core.validation import integer, one_of, privacy_epsilon
 from mechdesign.exact.draws import collision
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import exp_written
+from mechdesign.families.marginals.weeks.cells import KINDS
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 Array = NDArray[np.float64]
-
-KINDS = ("answers", "hashed", "bins")
-"""What a permanent report is drawn for: each answer, each bucket of a hash, or some bins and the rest."""
 
 LEAST, LARGEST = 1e-6, 300.0
 """Below this epsilon variances are beyond 10^12; above, next to nothing."""
@@ -342,12 +340,12 @@ class Weekly(Problem["WeeklyResponse"]):
 
         It holds where the integer weights have the variances of the formula.
         """
-        from mechdesign.families.marginals.weeks.law import best_variance
+        from mechdesign.families.marginals.weeks.law import single_variance
 
         last, one = mechanism.law_variance(None), mechanism.law_variance(1)
         ratios = exp_written(self.epsilon_all), exp_written(self.epsilon_week)
         best, best_week = (
-            best_variance(self.categories, size, ratio)
+            single_variance(self.categories, size, ratio)
             for size, ratio in zip(self.best_sizes(), ratios, strict=True)
         )
         figures = {

@@ -21,7 +21,8 @@ import numpy as np
 
 from mechdesign.collect.oracle import subset_variance
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.families.marginals.weekly import KINDS, SAFETY, Weekly, weekly_variances
+from mechdesign.families.marginals.weekly import SAFETY, Weekly, weekly_variances
+from mechdesign.families.marginals.weeks.cells import KINDS
 
 MOST_CELLS = 64
 """Buckets or bins that are tried: of more, epsilon for each would be too small to say anything."""

@@ -20,13 +20,13 @@ from mechdesign.core.errors import DataError, MechDesignError, MethodError, Mode
 from mechdesign.exact.randomness import TOTAL, bit_source, exp_lower, exp_written
 from mechdesign.families.marginals.weekly import weekly_variances
 from mechdesign.families.marginals.weekly_methods import run_program, run_search, theorem_applies
-from mechdesign.families.marginals.weeks.cells import Bins, Buckets
+from mechdesign.families.marginals.weeks.cells import BinCells, BucketCells
 from mechdesign.families.marginals.weeks.device import PermanentSets
 from mechdesign.families.marginals.weeks.law import WeeklyLaw
 from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 SHAPES = [(2, 1, 1), (4, 1, 2), (5, 2, 1), (5, 2, 2), (5, 3, 4), (6, 2, 4)]
-"""Answers, and sizes of permanent and weekly sets: smaller, equal and larger weekly ones."""
+"""AnswerCells, and sizes of permanent and weekly sets: smaller, equal and larger weekly ones."""
 
 
 def channels(law):
@@ -365,7 +365,7 @@ def test_without_epsilon_there_is_no_report():
     assert md.solve(problem).status == "infeasible"
 
 
-@pytest.mark.parametrize("cells", [Buckets(30, 4), Bins(30, 6)])
+@pytest.mark.parametrize("cells", [BucketCells(30, 4), BinCells(30, 6)])
 def test_what_is_drawn_once_is_read_back_and_other_bytes_are_refused(cells):
     front = cells.draw(500, bit_source(1))
     cells.require_front(front)
@@ -378,7 +378,7 @@ def test_what_is_drawn_once_is_read_back_and_other_bytes_are_refused(cells):
 
 
 def test_the_bins_of_users_are_uniform():
-    named = np.unpackbits(Bins(10, 3).draw(30_000, bit_source(2)), axis=1, count=10)
+    named = np.unpackbits(BinCells(10, 3).draw(30_000, bit_source(2)), axis=1, count=10)
     assert (named.sum(axis=1) == 3).all()
     assert np.abs(named.mean(axis=0) - 0.3).max() < 5.5 * sqrt(0.21 / 30_000)
 

@@ -4,11 +4,11 @@ The device has a permanent report for each cell and draws a week's report from t
 weeks together are as private as the permanent reports that were used: so many times their epsilon as there
 are distinct cells among the user's answers.
 
-- :class:`Answers`: every answer is a cell. The device counts the distinct ones, and refuses one too many.
-- :class:`Buckets`: a hash function that is drawn once puts the answers into g buckets (LOLOHA, Arcolezi et
-  al. 2023). However often the answer changes there are at most g.
-- :class:`Bins`: the device names d bins once, drawn at random, and tells them and "another one" apart (d-bit
-  flip, Ding et al. 2017): at most d + 1 cells, and d/k of the users say something about a bin.
+- :class:`AnswerCells`: every answer is a cell. The device counts the distinct ones, and refuses one too many.
+- :class:`BucketCells`: a hash function that is drawn once puts the answers into g buckets (LOLOHA, Arcolezi
+  et al. 2023). However often the answer changes there are at most g.
+- :class:`BinCells`: the device names d bins once, drawn at random, and tells them and "another one" apart
+  (d-bit flip, Ding et al. 2017): at most d + 1 cells, and d/k of the users say something about a bin.
 
 What is drawn once stands at the front of each report. It does not depend on the answer.
 """
@@ -34,6 +34,9 @@ from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.sets.shapes import packed_subsets
 
 Members = NDArray[np.bool_]
+
+KINDS = ("answers", "hashed", "bins")
+"""What a permanent report is drawn for: each answer, each bucket of a hash, or some bins and the rest."""
 
 SEED_BYTES = 7
 """Bytes of the number of a hash function: it is below 2**53, which every program keeps."""
@@ -115,12 +118,13 @@ class Cells(ABC):
 
 
 @dataclass(frozen=True)
-class Answers(Cells):
+class AnswerCells(Cells):
     """Every answer is a cell of its own.
 
     Examples
     --------
-    >>> Answers(3).count, Answers(3).counts(np.zeros((2, 0), np.uint8), np.array([[128], [192]], np.uint8))
+    >>> cells = AnswerCells(3)
+    >>> cells.count, cells.counts(np.zeros((2, 0), np.uint8), np.array([[128], [192]], np.uint8))
     (3, array([2, 1, 0]))
     """
 
@@ -141,13 +145,13 @@ class Answers(Cells):
 
 
 @dataclass(frozen=True)
-class Buckets(Cells):
+class BucketCells(Cells):
     """The buckets of a hash function of the affine family, drawn once for each user.
 
     Examples
     --------
     >>> from mechdesign.exact.randomness import bit_source
-    >>> cells = Buckets(100, 4)
+    >>> cells = BucketCells(100, 4)
     >>> front = cells.draw(1, bit_source(1))
     >>> front.shape, float(cells.alike), cells.of(front, np.array([7])) < 4
     ((1, 7), 0.24257425742574257, array([ True]))
@@ -206,12 +210,12 @@ class Buckets(Cells):
 
 
 @dataclass(frozen=True)
-class Bins(Cells):
+class BinCells(Cells):
     """Some of the answers, drawn once for each user, and one cell for all others.
 
     Examples
     --------
-    >>> cells = Bins(10, 3)
+    >>> cells = BinCells(10, 3)
     >>> cells.count, cells.share, cells.of(np.array([[0b01000100, 0b01000000]], np.uint8), np.array([5]))
     (4, Fraction(3, 10), array([1]))
     """
@@ -267,10 +271,10 @@ class Bins(Cells):
         return {"cells": self.kind, "bins": self.bins}
 
 
-def cells_of(kind: str, categories: int, cells: int) -> Cells:
+def cell_map(kind: str, categories: int, cells: int) -> Cells:
     """Return the cells of a kind: ``answers``, ``hashed`` into so many buckets, or so many ``bins``."""
-    if kind == Buckets.kind:
-        return Buckets(categories, cells)
-    if kind == Bins.kind:
-        return Bins(categories, cells)
-    return Answers(categories)
+    if kind == BucketCells.kind:
+        return BucketCells(categories, cells)
+    if kind == BinCells.kind:
+        return BinCells(categories, cells)
+    return AnswerCells(categories)

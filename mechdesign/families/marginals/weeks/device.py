@@ -251,12 +251,12 @@ def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]
     """Return ``randomize`` and ``estimate`` of one week, and ``remember``, ``weeks`` and ``change``."""
     randomize, estimate = operations
     people = (*randomize.takes, Column("user", "identifier of the user, see --key", any_name=True))
-    kept = "a report of each user for this week, from the permanent sets that the file keeps"
+    weekly = "a report of each user for this week, from the permanent sets that the file keeps"
     joint, shared = (COLUMN, POPULATION, UNMARKED), {"several": True}
     return (
         randomize,
         Operation(
-            "remember", kept, people, randomize.gives, partial(_weekly, mechanism),
+            "remember", weekly, people, randomize.gives, partial(_weekly, mechanism),
             (STATE, KEY, COLUMN, SEED), in_order=True,
         ),
         estimate,

@@ -64,9 +64,9 @@ class WeeklyScores:
     Examples
     --------
     >>> from mechdesign.exact.randomness import TOTAL
-    >>> from mechdesign.families.marginals.weeks.cells import Answers
+    >>> from mechdesign.families.marginals.weeks.cells import AnswerCells
     >>> law = WeeklyLaw(3, 1, 1, TOTAL * 3 // 4, TOTAL // 2)
-    >>> scores = WeeklyScores(law, Answers(3), 4)
+    >>> scores = WeeklyScores(law, AnswerCells(3), 4)
     >>> float(scores.moments(False)[0]) == float(law.variance(4))  # a rare answer, whose mean score is 0
     True
     """
@@ -83,12 +83,12 @@ class WeeklyScores:
 
     def moments(self, own: bool) -> tuple[Fraction, Fraction, Fraction]:
         """Return the second to fourth moments of the mean score of users with the answer, or without it."""
-        kept, (inside, outside) = self.law.own_kept, self.law.given
+        first, (inside, outside) = self.law.own_kept, self.law.transition
         if not own:
-            kept = self.cells.alike * kept + (1 - self.cells.alike) * self.law.other_kept
+            first = self.cells.alike * first + (1 - self.cells.alike) * self.law.other_kept
         weeks, (high, low) = self.weeks, self.chances
         factorial = [
-            falling_product(weeks, j) * (kept * inside**j + (1 - kept) * outside**j) for j in range(5)
+            falling_product(weeks, j) * (first * inside**j + (1 - first) * outside**j) for j in range(5)
         ]
         raw = [sum(Fraction(s) * f for s, f in zip(row, factorial, strict=False)) for row in STIRLING]
         powers = [raw[j] / weeks**j for j in range(5)]  # of N/T

@@ -55,7 +55,7 @@ class WeeklyLaw:
     Examples
     --------
     >>> law = WeeklyLaw(3, 1, 1, TOTAL * 3 // 4, TOTAL // 2)
-    >>> law.own_kept, law.given, law.own, law.other
+    >>> law.own_kept, law.transition, law.own, law.other
     (Fraction(3, 4), (Fraction(2, 3), Fraction(1, 6)), Fraction(13, 24), Fraction(11, 48))
     >>> law.variance(1) == law.other * (1 - law.other) / (law.own - law.other) ** 2
     True
@@ -110,7 +110,7 @@ class WeeklyLaw:
         return (self.size - self.own_kept) / (self.cells - 1)
 
     @property
-    def given(self) -> tuple[Fraction, Fraction]:
+    def transition(self) -> tuple[Fraction, Fraction]:
         """a1 and a0: the probabilities that a weekly set holds a cell that is in the permanent one or not."""
         near, even = Fraction(self.near, TOTAL), Fraction(self.week_size, self.cells)
         inside = Fraction(min(self.size, self.week_size), self.size)
@@ -127,9 +127,9 @@ class WeeklyLaw:
         """Q: the probability that a weekly set holds another cell, whichever it is."""
         return self._seen(self.other_kept)
 
-    def _seen(self, kept: Fraction) -> Fraction:
-        inside, outside = self.given
-        return kept * inside + (1 - kept) * outside
+    def _seen(self, first: Fraction) -> Fraction:
+        inside, outside = self.transition
+        return first * inside + (1 - first) * outside
 
     def ratio(self) -> Fraction:
         """Return e^epsilon of the permanent set, and so of any number of weeks."""
@@ -220,17 +220,17 @@ def _variance(own: Fraction, other: Fraction) -> Fraction:
     return other * (1 - other) / (own - other) ** 2
 
 
-def within(ratio: Fraction, times: int, epsilon: Fraction) -> bool:
+def composed_within(ratio: Fraction, times: int, epsilon: Fraction) -> bool:
     """Return whether so many such ratios together are at most a lower bound of e^epsilon."""
     return ratio**times <= exp_lower(epsilon)
 
 
-def best_variance(cells: int, size: int, ratio: Fraction) -> Fraction:
+def single_variance(cells: int, size: int, ratio: Fraction) -> Fraction:
     """Return n Var of a rare cell by the subset selection of a size that uses a ratio in full, exactly.
 
     Examples
     --------
-    >>> round(float(best_variance(5, 1, exp_lower(4.0))), 6)
+    >>> round(float(single_variance(5, 1, exp_lower(4.0))), 6)
     0.02005
     """
     own = Fraction(math.floor(TOTAL * size * ratio / (size * ratio + cells - size)), TOTAL)

@@ -42,11 +42,10 @@ from mechdesign.exact.numbers import require_no_mask
 from mechdesign.exact.randomness import BITS, BitSource, Rng, exp_lower, exp_written, log_ratio, true_bound
 from mechdesign.families.marginals.oracles.blocks import set_sizes
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, audit_classes
-from mechdesign.families.marginals.weekly import KINDS
-from mechdesign.families.marginals.weeks.cells import Answers, Cells, cells_of
+from mechdesign.families.marginals.weeks.cells import KINDS, AnswerCells, Cells, cell_map
 from mechdesign.families.marginals.weeks.device import PermanentSets, weekly_operations
 from mechdesign.families.marginals.weeks.estimates import ChangeEstimate, WeeklyScores, linked_estimate
-from mechdesign.families.marginals.weeks.law import WeeklyLaw, within
+from mechdesign.families.marginals.weeks.law import WeeklyLaw, composed_within
 
 MOST_WEEKS = 1 << 20
 
@@ -147,8 +146,8 @@ class WeeklyResponse(SupportOracle):
         super().__init__(categories, epsilon, labels)
         self.week_epsilon = double_epsilon(week_epsilon, "week_epsilon")
         number = self.labels.size if cells is None else integer("cells", cells, 1)
-        self.cells: Cells = cells_of(one_of("kind", kind, KINDS), self.labels.size, number)
-        if isinstance(self.cells, Answers) and number != self.labels.size:
+        self.cells: Cells = cell_map(one_of("kind", kind, KINDS), self.labels.size, number)
+        if isinstance(self.cells, AnswerCells) and number != self.labels.size:
             raise ParameterError("cells", f"{number} for {self.labels.size} answers", "give as many")
         self.law = WeeklyLaw(self.cells.count, permanent_size, weekly_size, include, near)
         self.weeks = integer("weeks", weeks, 1, MOST_WEEKS)
@@ -172,14 +171,14 @@ class WeeklyResponse(SupportOracle):
         """Return the one with these sizes that uses both promises, rounded so that they hold exactly."""
         number = integer("categories", categories, 2)
         count = number if cells is None else integer("cells", cells, 1)
-        map_of = cells_of(one_of("kind", kind, KINDS), number, count)
+        map_of = cell_map(one_of("kind", kind, KINDS), number, count)
         size, week_size = (
             integer(name, value, 1, map_of.count - 1)
             for name, value in (("permanent_size", permanent_size), ("weekly_size", weekly_size))
         )
         times = min(integer("distinct", distinct, 1, number), map_of.count)
         each = exp_lower(as_written(privacy_epsilon(epsilon)) / times)
-        while not within(each, times, as_written(epsilon)):
+        while not composed_within(each, times, as_written(epsilon)):
             each -= Fraction(1, 1 << 120)
         law = WeeklyLaw.of(map_of.count, size, week_size, each, exp_written(week_epsilon))
         return cls(
@@ -221,6 +220,11 @@ class WeeklyResponse(SupportOracle):
 
     def support_shares(self) -> Shares:
         return self.scores.chances
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """Names of the answers."""
+        return tuple(self.labels.shown())
 
     @cached_property
     def scores(self) -> WeeklyScores:
@@ -334,7 +338,7 @@ class WeeklyResponse(SupportOracle):
 
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
         size = self.labels.size
-        damaged = isinstance(self.cells, Answers) and sum(counts) != self.law.week_size * users
+        damaged = isinstance(self.cells, AnswerCells) and sum(counts) != self.law.week_size * users
         if len(counts) > size:
             pairs = zip(counts[:size], counts[size:], strict=True)
             damaged = any(fits > about for fits, about in pairs)
@@ -345,7 +349,7 @@ class WeeklyResponse(SupportOracle):
 
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
         require_no_mask(counts, "counts")
-        return self.scores.estimate(counts, users, tuple(self.labels.shown()), population)
+        return self.scores.estimate(counts, users, self._names, population)
 
     @rng_alone
     def estimate_weeks(self, tables: Sequence[Any], population: bool = False) -> FrequencyEstimate:
@@ -371,12 +375,11 @@ class WeeklyResponse(SupportOracle):
         True
         """
         read = self._weeks_of(tables)
-        names = tuple(self.labels.shown())
         if self.distinct == 1:
             counts = sum((self.count(packed) for packed in read), np.zeros(self.counters, dtype=np.int64))
-            return self.scores_of(len(read)).estimate(counts, len(read[0]), names, population)
+            return self.scores_of(len(read)).estimate(counts, len(read[0]), self._names, population)
         parts = [self.parts_of(packed) for packed in read]
-        result = linked_estimate(self.scores, parts, [1.0 / len(read)] * len(read), names, population)
+        result = linked_estimate(self.scores, parts, [1.0 / len(read)] * len(read), self._names, population)
         assert isinstance(result, FrequencyEstimate)
         return result
 
@@ -393,8 +396,7 @@ class WeeklyResponse(SupportOracle):
             what = "this mechanism keeps one permanent report of each user, so answers cannot change"
             raise ParameterError("change", what, "build with distinct = 2 or more")
         read = [self.parts_of(packed) for packed in self._weeks_of([before, after])]
-        names = tuple(self.labels.shown())
-        result = linked_estimate(self.scores, read, [-1.0, 1.0], names, population)
+        result = linked_estimate(self.scores, read, [-1.0, 1.0], self._names, population)
         assert isinstance(result, ChangeEstimate)
         return result
 
@@ -441,7 +443,7 @@ class WeeklyResponse(SupportOracle):
         promise = Guarantee(self.epsilon, covers="all weekly reports of a kept state")
         one = log_ratio(ratio.numerator, ratio.denominator)
         digits = one if times == 1 else Decimal(times) * one
-        true = true_bound(digits, promise.epsilon, within(ratio, times, promise.epsilon))
+        true = true_bound(digits, promise.epsilon, composed_within(ratio, times, promise.epsilon))
         single: ClassAudit = audit_classes(self.law.week_classes(), self.week_epsilon)
         figures: dict[str, Any] = {"permanent_reports": times}
         if times > 1:
