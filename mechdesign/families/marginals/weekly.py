@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,8 @@ from mechdesign.exact.draws import collision
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import exp_written
 from mechdesign.families.marginals.weeks.cells import KINDS
-
-if TYPE_CHECKING:
-    from mechdesign.families.marginals.weeks.response import WeeklyResponse
+from mechdesign.families.marginals.weeks.law import single_variance
+from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 Array = NDArray[np.float64]
 
@@ -174,7 +173,7 @@ def _distinct(problem: Weekly, field: str, value: Any) -> int:
 
 
 @frozen_problem()
-class Weekly(Problem["WeeklyResponse"]):
+class Weekly(Problem[WeeklyResponse]):
     r"""The permanent report and the weekly ones with the least variance over so many weeks.
 
     ::
@@ -340,8 +339,6 @@ class Weekly(Problem["WeeklyResponse"]):
 
         It holds where the integer weights have the variances of the formula.
         """
-        from mechdesign.families.marginals.weeks.law import single_variance
-
         last, one = mechanism.law_variance(None), mechanism.law_variance(1)
         ratios = exp_written(self.epsilon_all), exp_written(self.epsilon_week)
         best, best_week = (
@@ -375,8 +372,6 @@ class Weekly(Problem["WeeklyResponse"]):
 
     def mechanism(self, solution: Solution[Any]) -> WeeklyResponse:
         """Return the mechanism with integer weights, audited exactly."""
-        from mechdesign.families.marginals.weeks.response import WeeklyResponse
-
         variables = solution.variables
         return WeeklyResponse.of(
             self.categories,
