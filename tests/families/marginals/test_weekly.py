@@ -413,3 +413,34 @@ def test_scores_of_reports_average_to_the_estimate_and_likelihoods_to_one(name):
     ratios = likelihood / likelihood[:, [3]]
     errors = ratios.std(axis=0) / sqrt(len(ratios)) + 1e-12
     assert (np.abs(ratios.mean(axis=0) - 1.0) < 5.5 * errors).all()
+
+
+def test_the_commands_remember_estimate_and_refuse_in_one_line(tmp_path, capsys, monkeypatch):
+    from mechdesign.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    WeeklyResponse.of(3, 4.0, 2.0, 1, 1, weeks=2, labels=["good", "fair", "bad"]).save("m.json")
+    people = "".join(f"u{number},{('good', 'bad')[number % 2]}\n" for number in range(40))
+    (tmp_path / "people.csv").write_text("user,mood\n" + people)
+    line = ["run", "m.json", "remember", "people.csv", "--state", "kept.json", "--key", "user", "-o"]
+    assert [main([*line, f"week{week}.csv"]) for week in (1, 2, 3)] == [0, 0, 2]
+    said = capsys.readouterr()
+    assert "40 users remembered from before" in said.out
+    assert "kept.json: weeks: user 'u0' has reported in all 2 weeks" in said.err
+    assert not (tmp_path / "week3.csv").exists()
+    assert (tmp_path / "kept.json").stat().st_mode & 0o077 == 0
+    assert main(["run", "m.json", "weeks", "week1.csv", "week2.csv"]) == 0
+    wrong = {
+        ("--state", "kept.csv", "--key", "user"): "named like a table",
+        ("--state", "kept.json"): "--key: is missing",
+        ("--key", "user"): "--state: is missing",
+        ("--state", "kept.json", "--key", "name"): "no column 'name'",
+        ("--state", "m.json", "--key", "user"): "m.json: holds no weekly reports",
+    }
+    for options, message in wrong.items():
+        assert main(["run", "m.json", "remember", "people.csv", *options, "-o", "x.csv"]) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1
+    assert main(["run", "m.json", "change", "week1.csv", "week2.csv"]) == 2
+    assert "answers cannot change; build with distinct = 2 or more" in capsys.readouterr().err

@@ -292,8 +292,8 @@ def _weekly(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Sett
     if str(state).lower().endswith(TABLES):
         what = f"{state} is named like a table"
         raise ParameterError(named_option("state"), what, "give it another name")
-    column = _answers_beside(source, settings, mechanism, str(key))
     require_data(source, [key])
+    column = _answers_beside(source, settings, mechanism, str(key))
     bits = mechanism.source(settings["seed"], "remember")
     users: list[str] = []
     seen: set[str] = set()
