@@ -29,6 +29,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
+from mechdesign.families.marginals.weeks.response import WeeklyResponse
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
@@ -47,6 +48,9 @@ ORACLES: dict[str, Callable[[int, float], SupportOracle]] = {
     ),
     "hadamard-response": HadamardResponse.of,
     "projective-geometry": lambda size, epsilon: ProjectiveGeometry.of(size, epsilon, 3),
+    "weekly-response": lambda size, epsilon: WeeklyResponse.of(
+        size, 2.0 * epsilon, epsilon, 1, max(1, round(size / (np.exp(epsilon) + 1.0))), weeks=10
+    ),
 }
 
 

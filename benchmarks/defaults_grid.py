@@ -238,6 +238,15 @@ def _oracles(quick: bool) -> Iterator[Parameters]:
     yield from crossed(categories=[64, 30_000], epsilon=[1.0] if quick else [1.0, 3.0], max_report_bits=bits)
 
 
+def _weeks(quick: bool) -> Iterator[Parameters]:
+    sizes = [2, 10, 100] if quick else [2, 3, 5, 10, 20, 100, 1000]
+    pairs = [(2.0, 1.5)] if quick else [(1.0, 0.5), (2.0, 1.0), (2.0, 1.5), (4.0, 2.0), (4.0, 3.0), (6.0, 3)]
+    for every, week in pairs:
+        epsilons = {"epsilon_all": [every], "epsilon_week": [week]}
+        yield from crossed(categories=sizes, **epsilons, weeks=[10] if quick else [2, 10, 52])
+        yield from crossed(categories=[5, 40], **epsilons, weeks=[26], distinct=[2] if quick else [2, 4])
+
+
 def _views(quick: bool) -> Iterator[Parameters]:
     shapes = [[2] * 4] if quick else [[2] * 4, [2] * 8, [2] * 16, [3, 2, 4, 5], [10, 4, 4, 2, 2]]
     epsilons = (1.0,) if quick else (0.25, 1.0, 4.0)
@@ -452,6 +461,7 @@ GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "location-noise": _noises,
     "covering-design": _coverings,
     "frequency-oracle": _oracles,
+    "weekly": _weeks,
     "marginal-views": _views,
     "mean-channel": _mean_channels,
     "mean-interval": _mean_intervals,

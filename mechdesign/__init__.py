@@ -95,7 +95,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.incentives import DirectMechanism, Screening
     from mechdesign.families.joint import JointCollection, JointDistribution
     from mechdesign.families.location import LocationNoise
-    from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews
+    from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews, Weekly
     from mechdesign.families.mean import MeanChannel, MeanInterval
     from mechdesign.families.response import RandomizedResponse
     from mechdesign.families.shuffle import (
@@ -186,6 +186,7 @@ __all__ = [
     "SurveyDesign",
     "SurveyLimit",
     "UnknownNameError",
+    "Weekly",
     "check_models",
     "check_problem",
     "choose",

@@ -262,6 +262,9 @@ def _tables_of(mechanism: Any, reports: NDArray[np.int64]) -> tuple[Array, Array
 
 def _support_tables(oracle: Any, read: Any) -> tuple[Array, Array]:
     """Return both tables where a report supports categories."""
+    tables: tuple[Array, Array] | None = oracle.report_tables(read)
+    if tables is not None:
+        return tables
     supported = supports_of(oracle, read)
     own, other = oracle.support_shares()
     gain = float(own - other)

@@ -251,9 +251,11 @@ def python(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the client for Python, a module."""
     facts = sheet(mechanism)
     keeping = ""
-    if facts["recipe"]["steps"]["step"] == "joint":
+    if facts["recipe"]["steps"]["step"] in KEEPING:
         keeping = "    remember(answer, path)       draw the permanent response, once, into a file\n"
         keeping += "    report(path)                 the next report from it"
+        if facts["recipe"]["steps"].get("most", 1) > 1:
+            keeping += "; report(path, answer=...) where it has changed"
     return filled(
         template("client.py.txt"),
         {
@@ -277,9 +279,13 @@ def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -
     return filled(template("client.js"), parts)
 
 
+KEEPING = ("joint", "weekly")
+"""Steps of which a device keeps a permanent response."""
+
 MORE = {
     "messages": "messages.js",
     "joint": "joint.js",
+    "weekly": "weekly.js",
     **dict.fromkeys(("survey", "sets"), "survey.js"),
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
@@ -289,7 +295,7 @@ MORE = {
 
 def more(steps: Steps, to: str) -> str:
     """Return the client's additional steps: few mechanisms have any, so that most clients are small."""
-    names = ["alone.js"] if to == "html" or steps["step"] == "joint" else []
+    names = ["alone.js"] if to == "html" or steps["step"] in KEEPING else []
     names += [MORE[steps["step"]]] if steps["step"] in MORE else []
     if steps["step"] == "survey" and any(
         part["kind"] == "ordered" for design in steps["designs"] for part in design

@@ -322,6 +322,8 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
         size = sum(steps["sizes"])
         for name in ("flip", "keep", "add"):
             yield from _flag_corners(size, 0, int(steps[name], 16))
+    elif kind == "weekly":
+        yield from _weekly_corners(steps)
     elif kind == "sample":
         for inner in _corners(steps["each"]):
             for place in range(4):
@@ -391,3 +393,13 @@ def _flag_corners(size: int, keep: int, add: int) -> Iterator[list[int]]:
 def _digits_read(weight: int) -> int:
     """Return how many digits are read of bits that stay undecided: to the lowest 1 of the weight."""
     return 62 - ((weight & -weight).bit_length() - 1) if weight else 0
+
+
+def _weekly_corners(steps: Steps) -> Iterator[list[int]]:
+    """Yield the sides of both weights; what lies between them is drawn for the permanent set."""
+    front = {"answers": 0, "hashed": 1, "bins": steps.get("bins", 0)}[steps["cells"]]
+    include, near = (int(steps[name], 16) for name in ("include", "near"))
+    for first in ends_of([include]):
+        members = steps["size"] - (first < include)
+        for second in ends_of([near]):
+            yield [0] * front + [_word(first)] + [0] * members + [_word(second)]

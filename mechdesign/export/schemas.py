@@ -116,6 +116,8 @@ TABLES = {
     "linear-queries": "epsilon workload query_weights population domain labels group sets low high",
     "event-counts": "epsilon slots most prior labels named weights decoded blank",
     "joint-response": "attributes epsilon report_epsilon reports total flip keep add",
+    "weekly-response": "epsilon week_epsilon categories labels total include near "
+    "permanent_size weekly_size weeks distinct kind cells",
     "grid-mean": "low high outputs displacement channel",
     "duchi": "delta epsilon low high total lo hi mixing",
     "censoring-interval": "delta epsilon low high total lo hi mixing",
@@ -207,6 +209,11 @@ SPECIAL: dict[str, dict[str, Schema]] = {
         "blank": NUMBER,
     },
     "joint-response": {"report_epsilon": optional(POSITIVE)},
+    "weekly-response": {
+        "week_epsilon": POSITIVE,
+        **dict.fromkeys(("permanent_size", "weekly_size", "weeks", "distinct", "cells"), COUNT),
+        "kind": {"enum": ["answers", "hashed", "bins"]},
+    },
     "planar-lattice": {"weights": several(WHOLE)},
     "contract-menu": {"epsilon": several(POSITIVE), "budget": optional(POSITIVE), "noise": optional(TEXT)},
     "spectrum-database": {"channels": several(RADIO_CHANNEL)},

@@ -48,6 +48,7 @@ OTHER_LAW = {
     "screening-menu": "its lotteries: tests/families/incentives/test_screening.py",
     "joint-response": "its bits against their chances: tests/families/joint/test_joint_response.py",
     "set-response": "its sets against the whole channel: tests/families/marginals/test_sets.py",
+    "weekly-response": "its two laws by enumeration: tests/families/marginals/test_weekly.py",
     "put": "always as many messages: tests/families/shuffle/test_shuffle_uniformity_bits.py",
     "survey": "of several mechanisms, each with its law: tests/families/survey/test_survey.py",
 }

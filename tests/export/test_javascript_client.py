@@ -109,6 +109,29 @@ for (const late of [() => client.report(storage), () => client.remember([0, 0], 
     assert lines[6] == "a permanent response is kept already; it is never replaced"
 
 
+@needs_node
+def test_weekly_reports_come_from_kept_sets_and_stop_after_the_last_week(tmp_path):
+    body = """
+const kept = new Map();
+const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
+await client.remember(0, storage);
+for (const answer of [0, 1, undefined, 2, 1, 0]) {
+  try { console.log(await client.report(storage, undefined, answer)); }
+  catch (error) { console.log(error.message); }
+}
+console.log([...kept.entries()].find(([key]) => key.startsWith("mechdesign permanent"))[1]);
+"""
+    mechanism = CLIENTS["weekly parts of sets"]()
+    lines = run(tmp_path, "weekly parts of sets", body).splitlines()
+    assert lines[2] == "the answer may have changed: give this week's"
+    assert lines[3] == "the guarantee is for 2 different answers"
+    assert lines[5] == "3 weeks were planned, and so many reports made"
+    reports = [lines[place] for place in (0, 1, 4)]
+    assert mechanism.read(reports).shape == (3, 4)
+    state = json.loads(lines[6])
+    assert (state["made"], sorted(state["sets"])) == (3, ["0", "1"])
+
+
 SIZES = [
     *(
         "kary-response",

@@ -30,6 +30,8 @@ def site(tmp_path_factory):
             "file": ("kary-response", ExportSettings("Your mood", "How often are you sad?")),
             "several": ("attribute-sampling", ExportSettings("Health", "Three numbers", "/reports")),
             "joint": ("joint-response", ExportSettings(post="/reports")),
+            "weekly": ("weekly-response", ExportSettings("Mood", "How often are you sad?", "/reports")),
+            "changing": ("weekly buckets", ExportSettings("Place", "Where are you?", "/reports")),
         }
         for name, (client, settings) in pages.items():
             (folder / f"{name}.html").write_text(
@@ -244,6 +246,53 @@ def test_reports_of_a_joint_response_come_from_what_the_device_keeps(visit):
     kept = json.loads(browser.execute_script("return JSON.stringify(localStorage)"))
     (permanent,) = [text for key, text in kept.items() if key.startswith("mechdesign permanent")]
     assert json.loads(permanent)["made"] == 2
+
+
+def permanent_of(browser):
+    """Return what the browser keeps of the survey."""
+    kept = json.loads(browser.execute_script("return JSON.stringify(localStorage)"))
+    (text,) = [text for key, text in kept.items() if key.startswith("mechdesign permanent")]
+    return json.loads(text), json.dumps(kept, ensure_ascii=False)
+
+
+@in_browser
+def test_weekly_reports_come_from_a_set_that_the_browser_keeps(visit):
+    """The answer is asked once and not kept; a week after the last planned one is refused."""
+    browser = visit("weekly.html")
+    browser.find_elements("css selector", "input[name='q0']")[2].click()
+    first = None
+    for week in range(1, 4):
+        if week > 1:
+            browser = visit(f"weekly.html?round={week}", keep=True)
+            assert "at most 3, give away epsilon = 4" in browser.find_element("css selector", "body").text
+            assert browser.find_elements("css selector", "#questions input") == []
+        at(browser, "make").click()
+        wait(browser, at(browser, "made").is_displayed)
+        kept, everything = permanent_of(browser)
+        first = first or kept
+        assert "the code" not in at(browser, "made").text  # the answers that the set holds, in words
+        assert kept == {**first, "made": week}
+        assert list(kept["sets"]) == ["0"]
+        assert 'say "no"' not in everything.replace("\\", "")
+    browser = visit("weekly.html?round=4", keep=True)
+    at(browser, "make").click()
+    wait(browser, lambda: "3" in browser.find_element("css selector", "body").text)
+    assert not at(browser, "made").is_displayed()
+    assert permanent_of(browser)[0]["made"] == 3
+
+
+@in_browser
+def test_a_page_for_changing_answers_asks_every_week(visit):
+    browser = visit("changing.html")
+    for week, answer in enumerate((5, 71), start=1):
+        if week > 1:
+            browser = visit(f"changing.html?round={week}", keep=True)
+        place = browser.find_element("css selector", "#questions select, #questions input")
+        place.send_keys(str(answer))
+        at(browser, "make").click()
+        wait(browser, at(browser, "made").is_displayed)
+    kept, _ = permanent_of(browser)
+    assert (kept["made"], sorted(kept["sets"])) == (2, ["0", "1", "2"])
 
 
 @contextmanager

@@ -191,6 +191,44 @@ def test_rows_are_what_estimate_reads():
     assert row == {f"mood__m{mechanism('kary-response').fingerprint[:12]}": "never"}
 
 
+def test_weekly_reports_come_from_kept_sets_and_stop_after_the_last_week(tmp_path):
+    made, space = mechanism("weekly-response"), client("weekly-response")
+    path, tape = tmp_path / "mine.json", io.BytesIO(bytes(range(256)) * 40)
+    space["remember"]("never", path, tape.read)
+    first = space["report"](path, tape.read)
+    assert first == made.draw_recipe("never", ByteSource(io.BytesIO(bytes(range(256)) * 40).read))
+    before = json.loads(path.read_text())
+    assert "never" not in path.read_text()
+    reports = [first, space["report"](path), space["report"](path)]
+    assert made.read(reports).shape == (3, 1)
+    assert json.loads(path.read_text()) == {**before, "made": 3}
+    with pytest.raises(space["RandomizerError"], match="3 weeks were planned"):
+        space["report"](path)
+    document = json.loads(path.read_text()) | {"mechanism": "another"}
+    path.write_text(json.dumps(document))
+    with pytest.raises(space["RandomizerError"], match="belongs to another mechanism or survey"):
+        space["report"](path)
+
+
+def test_changing_answers_have_sets_of_their_own_up_to_the_limit(tmp_path):
+    space, path = client("weekly parts of sets"), tmp_path / "mine.json"
+    space["remember"](0, path)
+    kept = json.loads(path.read_text())["sets"]
+    space["report"](path, answer=7)
+    assert json.loads(path.read_text())["sets"].items() > kept.items()
+    for answer, message in (
+        (3, "2 different answers"),
+        (None, "may have changed"),
+        (30, "not a whole number"),
+    ):
+        with pytest.raises(space["RandomizerError"], match=message):
+            space["report"](path, answer=answer)
+    assert json.loads(path.read_text())["made"] == 1
+    buckets = client("weekly buckets")
+    buckets["remember"](80, tmp_path / "buckets.json")
+    assert len(json.loads((tmp_path / "buckets.json").read_text())["sets"]) == 3
+
+
 def test_a_permanent_response_is_kept_and_its_reports_are_counted(tmp_path):
     made, space = mechanism("joint-response"), client("joint-response")
     path, tape = tmp_path / "mine.json", io.BytesIO(bytes(range(256)) * 40)

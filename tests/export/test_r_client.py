@@ -114,6 +114,21 @@ say(remember(c(0, 0), "mine.rds"))
 
 
 @needs_r
+def test_weekly_reports_come_from_kept_sets_and_stop_after_the_last_week(tmp_path):
+    (tmp_path / "client.R").write_text(export(CLIENTS["weekly parts of sets"](), "r"), encoding="utf-8")
+    body = """
+source("client.R")
+say <- function(made) cat(tryCatch(made, error = conditionMessage), "\\n", sep = "")
+remember(0, "mine.rds")
+for (answer in c(0, 1, 2, 1, 0)) say(report("mine.rds", answer = answer))
+"""
+    lines = run_r(tmp_path, body).splitlines()
+    assert [line[:1] for line in lines] == ["x", "x", "t", "x", "m"]
+    assert lines[2] == "the guarantee is for 2 different answers"
+    assert lines[4] == "mine.rds: 3 weeks were planned, and so many reports made"
+
+
+@needs_r
 def test_on_windows_the_bytes_come_from_powershell_or_nothing_is_drawn(tmp_path):
     """A stand-in for PowerShell: R runs it with one command, and refuses any other number of bytes."""
     program = tmp_path / "powershell.exe"

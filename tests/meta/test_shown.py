@@ -127,6 +127,10 @@ MECHANISMS = {
         lambda: JointResponse.of([2, 3], 4.0, redraw=0.5, keep=0.75, add=0.5, reports_per_user=5),
         "JointResponse(2 attributes, redraw=0.5, keep=0.75, add=0.5, epsilon=4, 5 reports)",
     ),
+    "weekly-response": (
+        lambda: md.solve(md.Weekly(categories=5, epsilon_all=4, epsilon_week=2, weeks=26)).mechanism(),
+        "WeeklyResponse(5 categories, sets of 1 and 1 of 5 cells, 26 weeks, epsilon=4, 2 a week)",
+    ),
     "grid-mean": (lambda: md.solve(CHANNEL).mechanism(), "GridMean([0, 1], epsilon=1, 5 inputs, "),
     "duchi": (lambda: Duchi(1.0, 40.0, 200.0), "Duchi([40, 200], epsilon=1)"),
     "censoring-interval": (

@@ -27,6 +27,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
+from mechdesign.families.marginals.weeks.response import WeeklyResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, DiscretePiecewise, Duchi, Harmony
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
@@ -158,6 +159,12 @@ CLIENTS = {
     ),
     "joint-response": lambda: JointResponse.of([2, 3], 4.0, 0.5, 0.75, 0.5, reports_per_user=5),
     "joint 90 bits": lambda: JointResponse.of([40, 50], 30.0, 0.0, 0.9, 0.125),
+    "weekly-response": lambda: WeeklyResponse.of(5, 4.0, 2.0, 1, 2, weeks=3, labels=NAMES),
+    "weekly parts of sets": lambda: WeeklyResponse.of(30, 3.0, 1.0, 6, 2, weeks=3, distinct=2),
+    "weekly buckets": lambda: WeeklyResponse.of(
+        90, 6.0, 1.0, 1, 1, weeks=3, distinct=90, kind="hashed", cells=3
+    ),
+    "weekly bins": lambda: WeeklyResponse.of(20, 6.0, 1.0, 2, 1, weeks=3, distinct=20, kind="bins", cells=4),
     "linear-queries": lambda: _queries("likert", 5, labels=NAMES),
     "queries of bins": lambda: _queries("prefix", 9, domain=(-0.5, 99.25)),
     "queries of a cycle": lambda: _orbits({"name": "cyclic-ranges", "size": 24}),

@@ -7,7 +7,7 @@
 #   randomize(answer)           one report
 #   randomize(answer, source)   the same from other random bytes; source(count) returns a raw vector. For tests.
 #   rows(report)                the report as rows of a table: one JSON line each for "mechdesign estimate"
-#   remember(answer, path)      for joint responses: draw the permanent response, once, into a file
+#   remember(answer, path)      for joint and weekly responses: draw the permanent response, once, into a file
 #   report(path)                the next report from it
 #
 # Numbers up to 2^62 are pairs c(high, low) of limbs with 31 bits each, which doubles hold exactly.
@@ -420,6 +420,69 @@
     joint = function(step, codes, take) reported(step, permanent(step, codes, take), take)
   )
 
+  # Weekly reports: permanent sets of cells, and the sets that are drawn from them
+
+  choose <- function(pool, count, take) {
+    members <- numeric(pool)
+    for (last in seq_len(count) + pool - count - 1) {
+      drawn <- below(take, last + 1)
+      members[(if (members[drawn + 1] == 1) last else drawn) + 1] <- 1
+    }
+    members
+  }
+  front_of <- function(step, take) {
+    if (step$cells == "hashed") {
+      seed <- below(take, step$prime * (step$prime - 1))
+      return(as.integer(seed %/% 256^(6:0) %% 256))
+    }
+    if (step$cells == "bins") packed(choose(step$categories, step$bins, take)) else integer()
+  }
+  held_in <- function(bytes, count) {
+    place <- seq_len(count) - 1
+    bytes[place %/% 8 + 1] %/% 2^(7 - place %% 8) %% 2
+  }
+  cell_of <- function(step, front, code) {
+    if (step$cells == "answers") return(code)
+    if (step$cells == "hashed") {
+      seed <- sum(front * 256^(6:0))
+      return(((1 + seed %/% step$prime) * code + seed %% step$prime) %% step$prime %% step$buckets)
+    }
+    held <- held_in(front, code + 1)
+    if (held[code + 1] == 1) sum(held) - 1 else step$bins
+  }
+  permanent_set <- function(step, cell, take) {
+    shape <- list(categories = step$count, size = step$size, include = step$include)
+    as.integer(bytes_of(substring(CODES$subset(shape, cell, take), 2)))
+  }
+  weekly_set <- function(step, kept, take) {
+    if (!less(integer_below(take), whole(step$near))) return(packed(choose(step$count, step$weekly_size, take)))
+    if (step$weekly_size == step$size) return(kept)
+    held <- held_in(kept, step$count)
+    grows <- step$weekly_size > step$size
+    pool <- which(if (grows) held == 0 else held == 1)
+    members <- if (grows) held else numeric(step$count)
+    chosen <- choose(length(pool), step$weekly_size - (if (grows) step$size else 0), take)
+    members[pool[chosen == 1]] <- 1
+    packed(members)
+  }
+  CODES$weekly <- function(step, code, take) {
+    front <- front_of(step, take)
+    kept <- permanent_set(step, cell_of(step, front, code), take)
+    text_of(c(front, weekly_set(step, kept, take)))
+  }
+  # What is kept with the sets that an answer needs, and the name of its set
+  with_sets <- function(step, kept, code, take) {
+    only <- step$most == 1
+    if (only && !is.null(kept$sets[["0"]])) return(list(kept, "0"))
+    cell <- cell_of(step, kept$front, code)
+    name <- if (only) "0" else as.character(cell)
+    if (!is.null(kept$sets[[name]])) return(list(kept, name))
+    places <- if (!only && step$most == step$count) seq_len(step$count) - 1 else cell
+    for (place in places) kept$sets[[if (only) "0" else as.character(place)]] <- permanent_set(step, place, take)
+    if (length(kept$sets) > step$most) stop("the guarantee is for ", step$most, " different answers")
+    list(kept, name)
+  }
+
   # Sets of values, and surveys of several questions
 
   chosen_of <- function(without, others, count, take) {
@@ -777,20 +840,40 @@
     if (!file.rename(temporary, path)) stop(path, ": cannot be written")
   }
   remember <- function(answer, path, source = NULL) {
-    if (RECIPE$steps$step != "joint") stop("this mechanism keeps nothing; call randomize")
+    step <- RECIPE$steps
+    if (!step$step %in% c("joint", "weekly")) stop("this mechanism keeps nothing; call randomize")
     if (file.exists(path)) stop(path, ": file exists; a permanent response is never replaced")
-    bits <- permanent(RECIPE$steps, numbers_of(answer), ready(source))
-    write_kept(list(mechanism = OWNER, bits = bits, made = 0), path)
+    code <- numbers_of(answer)
+    take <- ready(source)
+    if (step$step == "weekly") {
+      first <- list(mechanism = OWNER, front = front_of(step, take), sets = list(), made = 0)
+      return(invisible(write_kept(with_sets(step, first, code, take)[[1]], path)))
+    }
+    write_kept(list(mechanism = OWNER, bits = permanent(step, code, take), made = 0), path)
   }
-  report <- function(path, source = NULL) {
+  report <- function(path, source = NULL, answer = NULL) {
     kept <- readRDS(path)
     if (!identical(kept$mechanism, OWNER)) stop(path, ": belongs to another mechanism or survey (", kept$mechanism, ")")
-    most <- RECIPE$steps$reports
-    if (!is.null(most) && kept$made >= most) stop(path, ": the guarantee is for ", most, " reports, which were made")
+    step <- RECIPE$steps
+    weekly <- step$step == "weekly"
+    most <- if (weekly) step$weeks else step$reports
+    if (!is.null(most) && kept$made >= most) {
+      if (weekly) stop(path, ": ", most, " weeks were planned, and so many reports made")
+      stop(path, ": the guarantee is for ", most, " reports, which were made")
+    }
+    if (weekly && step$most > 1 && is.null(answer)) stop("the answer may have changed: give this week's")
+    code <- if (weekly && step$most > 1) numbers_of(answer) else 0
     take <- ready(source)
+    name <- NULL
+    if (weekly) {
+      found <- with_sets(step, kept, code, take)
+      kept <- found[[1]]
+      name <- found[[2]]
+    }
     kept$made <- kept$made + 1
     write_kept(kept, path)
-    reported(RECIPE$steps, kept$bits, take)
+    if (weekly) return(text_of(c(kept$front, weekly_set(step, kept$sets[[name]], take))))
+    reported(step, kept$bits, take)
   }
   environment()
 })

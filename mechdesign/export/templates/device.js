@@ -7,7 +7,7 @@ const DEVICE = (() => {
   const prefix = `mechdesign report ${OWNER} `;
   const link = token === null ? "" : ` token=${encodeURIComponent(token)}`; // whose link: the place of a report has it
   const key = `${prefix}${encodeURIComponent(round)}${link}`;
-  const joint = RECIPE.steps.step === "joint";
+  const joint = ["joint", "weekly"].includes(RECIPE.steps.step); // all reports are drawn from what is kept
   const longest = 16; // letters of a link that are shown
 
   // A storage that ends with the page.
@@ -90,7 +90,7 @@ const DEVICE = (() => {
     const deltas = total(delta, count) + before("delta");
     const sum = budget(added, deltas && Math.min(1, Number(deltas.toPrecision(12))));
     if (!joint) return sentence("earlier.total", { count: count + waves.length, sum });
-    const most = RECIPE.steps.reports;
+    const most = RECIPE.steps.reports ?? RECIPE.steps.weeks ?? null;
     return most === null ? sentence("earlier.all", { sum }) : sentence("earlier.all_most", { most, sum });
   }
 

@@ -88,9 +88,9 @@
   function draw() {
     const before = DEVICE.kept() !== null;
     if (before) return true;
-    const joint = RECIPE.steps.step === "joint";
-    if (joint && !permanentKept()) rememberNow(answersOf(fields), DEVICE.permanent);
-    const made = joint ? reportNow(DEVICE.permanent) : randomize(answersOf(fields));
+    const keeps = ["joint", "weekly"].includes(RECIPE.steps.step);
+    if (keeps && !permanentKept()) rememberNow(answersOf(fields), DEVICE.permanent);
+    const made = keeps ? reportNow(DEVICE.permanent, undefined, asksAgain() ? answersOf(fields) : undefined) : randomize(answersOf(fields));
     DEVICE.keep({ rows: rows(made), sent: false });
     return false;
   }
@@ -102,19 +102,24 @@
     try {
       show(await alone(draw, DEVICE.storage()));
     } catch (error) {
-      const most = RECIPE.steps.reports;
+      const most = RECIPE.steps.reports ?? RECIPE.steps.weeks;
       notice(exhausted() ? sentence("fault.most", { most }) : sentence("fault.none_made", { reason: error.message }));
     }
     at("make").disabled = false;
   }
 
   function permanentKept() {
-    return RECIPE.steps.step === "joint" && DEVICE.permanent.getItem(KEY) !== null;
+    return ["joint", "weekly"].includes(RECIPE.steps.step) && DEVICE.permanent.getItem(KEY) !== null;
+  }
+
+  // Whether the answer may have changed since the permanent response was drawn.
+  function asksAgain() {
+    return RECIPE.steps.step === "weekly" && RECIPE.steps.most > 1;
   }
 
   // Whether all reports that a permanent response allows were drawn.
   function exhausted() {
-    const most = RECIPE.steps.step === "joint" ? RECIPE.steps.reports : null;
+    const most = { joint: RECIPE.steps.reports, weekly: RECIPE.steps.weeks }[RECIPE.steps.step] ?? null;
     return most !== null && permanentKept() && JSON.parse(DEVICE.permanent.getItem(KEY)).made >= most;
   }
 
@@ -161,7 +166,7 @@
   }
   if (before !== null) show(true);
   else {
-    if (permanentKept()) at("questions").append(element("p", {}, sentence("form.kept")));
+    if (permanentKept() && !asksAgain()) at("questions").append(element("p", {}, sentence("form.kept")));
     else {
       fields = PAGE.blocks.map(blockOf);
       at("questions").append(...fields.map((field) => field.group));

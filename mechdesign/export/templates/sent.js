@@ -51,6 +51,14 @@ const REPORTED = {
     const members = Array.from({ length: step.types }, (_, code) => code).filter((code) => holds(step.sets[Number(report)], code));
     return [setWords(members, (code) => cellWords(code, [place])[0]) || ofSize(members.length, step.types)];
   },
+  weekly(step, report, places) {
+    const bytes = unhex(report.slice(1));
+    const front = bytes.slice(0, bytes.length - ((step.count + 7) >> 3));
+    const set = bytes.slice(front.length);
+    const fits = (code) => (step.cells !== "bins" || holds(front, code)) && holds(set, cellOf(step, front, code));
+    const members = Array.from({ length: step.categories }, (_, code) => code).filter(fits);
+    return [setWords(members, (code) => cellWords(code, places)[0]) || ofSize(members.length, step.categories)];
+  },
   sets(step, report, places) {
     if (step.joined) return null;
     let start = 0;

@@ -39,6 +39,7 @@ from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.values import Remark
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint.response import JointResponse
 
@@ -308,6 +309,19 @@ def impossible(problem: JointCollection) -> str | None:
     if problem.epsilon == 0.0 or problem.report_epsilon == 0.0:
         return "with epsilon = 0 reports contain no information; give a larger epsilon"
     return None
+
+
+def outlook(
+    problem: JointCollection, solution: Solution[JointResponse], users: int | None = None
+) -> Remark | None:
+    """Return where a single attribute has less error; None for several."""
+    if len(problem.attributes) > 1 or solution.status not in ("optimal", "feasible"):
+        return None
+    text = (
+        "one attribute alone: the problem 'weekly' keeps a set of answers instead of one bit each; over many "
+        "weeks its error is smaller"
+    )
+    return Remark(text, {"alternative": "weekly"})
 
 
 def value_lower_bound(problem: JointCollection) -> float:

@@ -5,7 +5,7 @@ Release of marginal tables: views of several attributes, made consistent, and an
 
 from mechdesign.core.extensions import offered
 
-PROBLEMS: tuple[str, ...] = ("CoveringDesign", "FrequencyOracle", "MarginalViews")
+PROBLEMS: tuple[str, ...] = ("CoveringDesign", "FrequencyOracle", "MarginalViews", "Weekly")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mechdesign.families.marginals.release import MarginalRelease as MarginalRelease
     from mechdesign.families.marginals.server import MarginalAggregator as MarginalAggregator
     from mechdesign.families.marginals.views import residual as residual
+    from mechdesign.families.marginals.weekly import Weekly as Weekly
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
@@ -25,5 +26,6 @@ else:  # a type checker would take every unknown name for known
             "release": "MarginalRelease",
             "server": "MarginalAggregator",
             "views": "residual",
+            "weekly": "Weekly",
         },
     )

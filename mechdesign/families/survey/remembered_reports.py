@@ -8,18 +8,14 @@ The operations on tables are here as well: users' columns in, one column of repo
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.about import other_owner, owner_entries
 from mechdesign.collect.attributes import people
 from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import (
@@ -36,38 +32,24 @@ from mechdesign.collect.collecting import (
     marked,
     require_data,
 )
-from mechdesign.core.errors import (
-    DataError,
-    ModelFileError,
-    ParameterError,
-    RowError,
-    UnknownNameError,
-    counted,
-    named_option,
-    suggestion,
-    unread,
-)
+from mechdesign.collect.combine import PermanentReports
+from mechdesign.core.errors import DataError, ParameterError, counted, named_option
 from mechdesign.core.extensions import FormerAttribute, former_arguments
-from mechdesign.data.identifiers import identifier_or, identifiers
+from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import ROWS, Block, Source, let_lack
-from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
 from mechdesign.families.survey.ticks import TickedSource, ticked
 from mechdesign.show.tables import range_text
-from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import SurveyMechanism
 
-FORMAT = "mechdesign-survey-reports"
-LARGEST_FILE = 1 << 28
-NOT_DRAWN_YET = "ask() them first"
 PURPOSE = "remember"
 """What tells this stream of a seed from that of reports that are drawn again."""
 
 
-class RememberedReports:
+class RememberedReports(PermanentReports[str]):
     """The reports of users of a survey, each drawn once.
 
     Once it was saved or loaded, the file is its home: new reports are there before :meth:`ask` returns them,
@@ -90,24 +72,17 @@ class RememberedReports:
     (True, 3)
     """
 
+    format: ClassVar[str] = "mechdesign-survey-reports"
+    contents: ClassVar[str] = "reports of a survey"
+
     @former_arguments(kept="reports")
     def __init__(self, survey: SurveyMechanism, reports: Mapping[str, str] | None = None) -> None:
+        super().__init__(survey, reports)
         self.survey = survey
-        self.path: Path | None = None
-        self._reports: dict[str, str] = dict(reports or {})
-        self._names = _by_identifier(self._reports)
-        survey.aggregator().update(np.array(list(self._reports.values()), dtype=str))
-
-    def __len__(self) -> int:
-        return len(self._reports)
+        survey.aggregator().update(np.array(list(self._entries.values()), dtype=str))
 
     def __repr__(self) -> str:
         return f"RememberedReports({counted(len(self), 'user')}, of {self.survey!r})"
-
-    @property
-    def users(self) -> tuple[str, ...]:
-        """Users whose reports are kept."""
-        return tuple(self._reports)
 
     @property
     def ledger(self) -> str:
@@ -124,13 +99,8 @@ class RememberedReports:
             For a user who has none yet.
         """
         if users is None:
-            return np.array(list(self._reports.values()), dtype=str)
-        names = identifiers(users)
-        for user in names:
-            if user not in self._names:
-                remedy = suggestion(user, self.users) or NOT_DRAWN_YET
-                raise UnknownNameError("users", f"no report of {text_of(user)}", remedy)
-        return np.array([self._reports[self._names[user]] for user in names], dtype=str)
+            return np.array(list(self._entries.values()), dtype=str)
+        return np.array([self.entry(user) for user in identifiers(users)], dtype=str)
 
     def ask(
         self, users: Sequence[Any], answers: Any, rng: Rng = None, clip: bool = False
@@ -160,107 +130,16 @@ class RememberedReports:
         if len(users) != len(answers[0]):
             what = f"{len(users)} for {counted(len(answers[0]), 'row')} of answers"
             raise DataError("users", what, "give one per row")
-        if self.path is None:
-            self._draw(users, answers, source)
-        else:
-            with one_at_a_time(self.path, ModelFileError):
-                self._join(self.path)
-                if self._draw(users, answers, source):
-                    self._write(self.path)
+        self.in_file(lambda: self._draw(users, answers, source) > 0)
         return self.reports(users)
 
     def _draw(self, users: Sequence[str], answers: Answers, source: BitSource) -> int:
         """Draw the reports that are not there yet, and return how many."""
-        rows = np.array([row for row, user in enumerate(users) if user not in self._names], dtype=np.int64)
+        rows = np.array([row for row, user in enumerate(users) if user not in self], dtype=np.int64)
         if len(rows):
             texts = self.survey.draw([column[rows] for column in answers], source)
-            self._reports |= {users[row]: str(text) for row, text in zip(rows.tolist(), texts, strict=True)}
-            self._names |= {users[row]: users[row] for row in rows.tolist()}
+            self.add({users[row]: str(text) for row, text in zip(rows.tolist(), texts, strict=True)})
         return len(rows)
-
-    # File
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the reports to a file, for its owner only; it appears whole or not at all.
-
-        Users who are in the file already stay there.
-
-        Raises
-        ------
-        DataError, ModelFileError
-            When something else stands there, or another report of one of the users.
-        """
-        place = Path(os.path.realpath(path))
-        with one_at_a_time(place, ModelFileError):
-            if place.exists():
-                self._join(place)
-            self._write(place)
-        self.path = place
-
-    @classmethod
-    def load(cls, survey: SurveyMechanism, path: str | os.PathLike[str]) -> Self:
-        """Read what :meth:`save` wrote, for the same survey.
-
-        Raises
-        ------
-        DataError, ModelFileError
-            When it belongs to another survey, or is damaged.
-        """
-        try:
-            result = cls(survey, _read(survey, path))
-        except RowError:
-            raise ModelFileError(path, "is damaged", "use a copy of it") from None
-        result.path = Path(os.path.realpath(path))
-        return result
-
-    def _join(self, path: Path) -> None:
-        """Take the users of the file in; nobody may have two reports."""
-        there = _read(self.survey, path)
-        for name, user in _by_identifier(there).items():
-            if name in self._names and self._reports[self._names[name]] != there[user]:
-                what = f"holds another report of user {text_of(user)}"
-                raise DataError(path, what, "load it before you ask")
-        self._reports = there | {user: self._reports[user] for user in self._reports if user not in there}
-        self._names = _by_identifier(self._reports)
-
-    def _write(self, path: Path) -> None:
-        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._reports}
-        text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
-        if len(text.encode()) >= LARGEST_FILE:
-            limit = LARGEST_FILE >> 20
-            raise ModelFileError(path, f"would take more than {limit} MiB", "keep fewer in a file")
-        with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def _by_identifier(users: Iterable[str]) -> dict[str, str]:
-    """Return the users of a file by their identifiers; of two forms of one the first counts."""
-    names: dict[str, str] = {}
-    for user in users:
-        names.setdefault(identifier_or(user), user)  # a file of an earlier release took any text
-    return names
-
-
-def _sum_of(document: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-def _read(survey: SurveyMechanism, path: str | os.PathLike[str]) -> dict[str, str]:
-    try:
-        document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
-    except OSError as error:
-        raise ModelFileError(path, unread(error), "check the path") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(path, f"holds no reports ({error})", "choose another path") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError(path, "holds no reports of a survey", "choose another path")
-    if document.pop("sha256", None) != _sum_of(document):
-        raise ModelFileError(path, "is damaged", "use a copy of it")
-    if document["mechanism"] != survey.survey_digest:
-        owner = other_owner(survey, document.get("survey"), document["mechanism"])
-        raise DataError(path, f"belongs to {owner}", "use the mechanism file it was made with")
-    result: dict[str, str] = document["reports"]
-    return result
 
 
 REPORT = "survey"

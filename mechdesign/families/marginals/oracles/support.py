@@ -369,6 +369,10 @@ class SupportOracle(Oracle):
     def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
 
+    def report_tables(self, reports: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return scores and likelihoods of the answers, (n, D) each; None where support alone tells them."""
+        return None
+
     @property
     def counters(self) -> int:
         return self.labels.size
