@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -140,3 +141,75 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
         call = [sys.executable, "-c", program + shown]
         done = subprocess.run(call, capture_output=True, text=True, check=True)
         assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+FOLDERS = ("cli", "core", "work")
+"""What every command imports of this package; the help also has the names of all commands."""
+KERNEL = {"audit", "collect", "data", "exact", "show"}
+BASE = {"attr", "attrs", "numpy"}
+IMPORTED = {
+    "--help": set(),
+    "list": {"catalog", "show"},
+    "list --problems": {*BASE, *KERNEL, "catalog", "export", "families", "foreign", "papers", "solvers"},
+    "show response/zhou2019_survey": {"catalog", "show"},
+    "show frequency-oracle": {*BASE, *KERNEL, "catalog", "families", "report", "solvers"},
+    "findings": {"catalog", "show"},
+    "sources": {"catalog", "show"},
+    "build oracle.toml -o again.json": {*BASE, *KERNEL, "catalog", "export", "families"},
+    "randomize oracle.json answers.csv -o again.csv": {*BASE, *KERNEL, "export", "report"},
+    "estimate oracle.json reports.csv": {*BASE, *KERNEL, "export", "report"},
+    "count oracle.json reports.csv -o again.json": {*BASE, *KERNEL, "export", "report"},
+    "audit oracle.json": {*BASE, *KERNEL, "foreign"},
+    "export oracle.json --to js -o client.mjs": {*BASE, *KERNEL, "export"},
+    "init --example staff -o staff.toml": {*BASE, *KERNEL, "catalog", "families", "report", "solvers"},
+    "choose --attributes 2 --users 10000 --epsilon 1": {*BASE, *KERNEL, "families", "report", "solvers"},
+    "tradeoff oracle.toml": {*BASE, *KERNEL, "catalog", "families", "report"},
+}
+"""Each command, with the packages besides Python's own, and the folders of this one, that it may import."""
+
+ORACLE = """
+[model]
+title = "four answers"
+problem = "frequency-oracle"
+source = { note = "a test" }
+[parameters]
+categories = 4
+labels = ["a", "b", "c", "d"]
+epsilon = 1.0
+"""
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory):
+    """A folder with the files that the commands read, and a cache in which each has run once."""
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "oracle.toml").write_text(ORACLE, encoding="utf-8")
+    (folder / "answers.csv").write_text("answer\n" + "a\nb\nc\nd\n" * 25, encoding="utf-8")
+    for words in ("build oracle.toml -o oracle.json", "randomize oracle.json answers.csv -o reports.csv"):
+        imported_by(folder, words)
+    return folder
+
+
+def imported_by(folder, words):
+    """Run a command in a process of its own; return the packages that it imported, and our folders."""
+    words += " --force" if " -o " in words else ""
+    program = (
+        f"import sys; before = set(sys.modules)\nfrom mechdesign.cli import main\n"
+        f"try: assert main({words.split()!r}) == 0\nexcept SystemExit as end: assert not end.code\n"
+        "print('\\nIMPORTED', *sorted(set(sys.modules) - before))"
+    )
+    environment = {**os.environ, "MECHDESIGN_CACHE": str(folder / "cache")}
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=folder, env=environment)
+    modules = [name.split(".") for name in done.stdout.rpartition("IMPORTED")[2].split()]
+    others = {parts[0] for parts in modules if parts[0] not in sys.stdlib_module_names}
+    tops = {name for name in others if not name.lstrip("_").startswith("cython")}  # of numpy.random
+    folders = {parts[1] for parts in modules if parts[0] == "mechdesign" and len(parts) > 1}
+    return (tops - {"mechdesign"}) | (folders - set(FOLDERS))
+
+
+@pytest.mark.parametrize("words", IMPORTED)
+def test_a_command_imports_these_packages_and_no_others(worked, words):
+    if words.split()[0] in ("findings", "sources", "show"):
+        imported_by(worked, words)  # what is printed is remembered
+    assert imported_by(worked, words) <= IMPORTED[words]
