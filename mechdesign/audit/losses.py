@@ -398,7 +398,8 @@ class LossCurve:
         chosen = [1.0]
         for grown in sorted(ratios):  # the larger of two that are next to each other: none is left out above
             if grown > 1.0 + APART:
-                chosen[len(chosen) - (1.0 < chosen[-1] and grown <= chosen[-1] * (1.0 + APART)) :] = [grown]
+                near = len(chosen) > 1 and grown <= chosen[-1] * (1.0 + APART)
+                chosen[len(chosen) - near :] = [grown]
         if len(chosen) > most:
             between = np.geomspace(1.0, chosen[-1], most)[1:-1]
             chosen = sorted({1.0, *between.tolist(), chosen[-1]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from mechdesign.audit.losses import LossCurve
 from mechdesign.audit.totals import Collected, Total, counted_as, promised_as, total_of
@@ -21,7 +21,7 @@ MOST_REPORTS = 1 << 30
 class WithTotals:
     """Mixin of a mechanism that collects: the total of several reports."""
 
-    type: Any
+    type: ClassVar[str]
 
     @abstractmethod
     def certificates(self) -> tuple[Certificate, ...]:
