@@ -350,11 +350,11 @@ def selection_outcome(problem: ItemSets, most: int) -> Outcome:
         least = (problem.categories - 1).bit_length()
         message = f"a report names at least one item; max_report_bits has to be at least {least}"
         return Outcome(status="infeasible", solver="formula", message=message)
-    found = [
+    designs = [
         {"length": length, "size": best_report_size(problem.categories, length, problem.epsilon, allowed)}
         for length in problem.lengths()
     ]
-    variables = min(found, key=problem.objective)
+    variables = min(designs, key=problem.objective)
     value, bound = problem.objective(variables), problem.lower_bound()
     return Outcome(
         status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",

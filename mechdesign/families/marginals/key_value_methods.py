@@ -62,12 +62,12 @@ def run_counted(problem: KeyValue) -> Outcome:
     outcome = pair_outcome(problem, 2 * problem.categories - 1)
     if not outcome.variables:
         return outcome
-    found = {
+    sums = {
         size: counted_variance(problem.categories, problem.length, size, problem.epsilon)
         for size in range(1, min(problem.report_items(), 2 * problem.categories - 1) + 1)
     }
-    size = min(found, key=lambda each: found[each])
-    notes = {**outcome.notes, "counted": found[size]}
+    size = min(sums, key=lambda each: sums[each])
+    notes = {**outcome.notes, "counted": sums[size]}
     return changed(
         outcome, variables={"length": problem.length, "size": size}, solver="enumeration", notes=notes
     )

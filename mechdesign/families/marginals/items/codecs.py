@@ -73,7 +73,7 @@ class Items(Codec):
         if isinstance(answers, Coded):
             distinct = [self._set(value, row) for row, value in enumerate(answers.values.tolist())]
             return [distinct[code] for code in answers.codes.tolist()]
-        return [self._set(value, row) for row, value in enumerate(rows_of(answers))]
+        return [self._set(value, row) for row, value in enumerate(as_rows(answers))]
 
     def _set(self, value: Any, row: int) -> list[int]:
         return sorted({self._number(item, row) for item in self._listed(value, row)})
@@ -116,12 +116,15 @@ class Items(Codec):
     def questions(self, name: str | None = None) -> tuple[AskedChoice | AskedNumber, ...]:
         return (AskedChoice.of(self.labels, name),)
 
-    def examples(self, count: int) -> list[list[Any]]:
-        shown = self.labels.decode(np.arange(self.labels.size)).tolist()
-        return [
-            [shown[(row + item) % len(shown)] for item in range(min(row % (self.most + 1), len(shown)))]
-            for row in range(count)
-        ]
+    def examples(self, count: int) -> NDArray[Any]:
+        texts = [self.separator.join(each) or "[]" for each in self._examples(count)]
+        return np.array(texts)
+
+    def _examples(self, count: int) -> list[list[str]]:
+        """Return sets of every size in turn."""
+        names = self.labels.shown()
+        sizes = [min(row % (self.most + 1), len(names)) for row in range(count)]
+        return [[names[(row + item) % len(names)] for item in range(size)] for row, size in enumerate(sizes)]
 
     def is_answer(self, text: str) -> bool:
         parts = [part.strip() for part in text.split(self.separator)]
@@ -156,7 +159,7 @@ class KeyValues(Items):
 
     def codes(self, answers: Any, clip: bool = False) -> NDArray[Any]:
         """Return an array of shape (2, n, k): keys, and their values moved into the range if ``clip``."""
-        listed = answers.values[answers.codes].tolist() if isinstance(answers, Coded) else rows_of(answers)
+        listed = answers.values[answers.codes].tolist() if isinstance(answers, Coded) else as_rows(answers)
         rows = [self._pairs(value, row, clip) for row, value in enumerate(listed)]
         widest = max(map(len, rows), default=0)
         if not clip and widest > self.most:
@@ -181,11 +184,11 @@ class KeyValues(Items):
         else:
             raise missing_set(value, row, "{}")
         result: dict[int, float] = {}
-        for key, given in pairs:
+        for key, written in pairs:
             number = self._number(key, row)
             if number in result:
                 raise RowError("answers", row, f"the key {text_of(key)} appears twice", "give each key once")
-            result[number] = self._value(key, given, row, clip)
+            result[number] = self._value(key, written, row, clip)
         return sorted(result.items())
 
     def _split(self, part: str, row: int) -> tuple[str, str]:
@@ -194,11 +197,14 @@ class KeyValues(Items):
             raise RowError("answers", row, f"{text_of(part.strip())} has no value", "write key=value")
         return key.strip(), value.strip()
 
-    def _value(self, key: Any, given: Any, row: int, clip: bool) -> float:
-        number = number_of_text(given) if isinstance(given, str) else given
+    def _value(self, key: Any, written: Any, row: int, clip: bool) -> float:
+        number = number_of_text(written) if isinstance(written, str) else written
         if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or number != number:
             raise RowError(
-                "answers", row, f"the value {text_of(given)} of {text_of(key)} is not a number", "correct it"
+                "answers",
+                row,
+                f"the value {text_of(written)} of {text_of(key)} is not a number",
+                "correct it",
             )
         low, high = self.domain.low, self.domain.high
         if not low <= number <= high and not clip:
@@ -214,18 +220,19 @@ class KeyValues(Items):
     def content(self) -> str:
         return f"key=value between '{self.separator}', or a JSON object, of {self.labels.abridged()}"
 
-    def examples(self, count: int) -> list[dict[Any, float]]:  # type: ignore[override]
-        ends = (self.domain.low, self.domain.high)
-        return [
-            {item: ends[(row + place) % 2] for place, item in enumerate(each)}
-            for row, each in enumerate(super().examples(count))
+    def examples(self, count: int) -> NDArray[Any]:
+        ends = (f"{self.domain.low:g}", f"{self.domain.high:g}")
+        texts = [
+            self.separator.join(f"{key}={ends[(row + place) % 2]}" for place, key in enumerate(each)) or "{}"
+            for row, each in enumerate(self._examples(count))
         ]
+        return np.array(texts)
 
     def is_answer(self, text: str) -> bool:
         return text.startswith("{") or "=" in text
 
 
-def rows_of(answers: Any) -> list[Any]:
+def as_rows(answers: Any) -> list[Any]:
     """Return answers as a list: of an array, a series or any sequence that is not one text."""
     if isinstance(answers, (str, bytes, Mapping)) or not isinstance(answers, Iterable):
         raise DataError(

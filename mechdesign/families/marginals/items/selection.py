@@ -204,10 +204,11 @@ class SetSelection(SupportOracle):
         sets = np.full((len(codes), max(self.length, codes.shape[1])), NONE, dtype=np.int64)
         sets[:, : codes.shape[1]] = codes
         counts = (sets != NONE).sum(axis=1)
-        for row in np.flatnonzero(counts > self.length).tolist():
+        for count in np.unique(counts[counts > self.length]).tolist():
+            rows = np.flatnonzero(counts == count)
             for place in range(self.length):  # the first steps of a shuffle
-                other = place + int(below(int(counts[row]) - place, 1, source)[0])
-                sets[row, [place, other]] = sets[row, [other, place]]
+                other = place + below(count - place, len(rows), source)
+                sets[rows, place], sets[rows, other] = sets[rows, other], sets[rows, place]
         sets = sets[:, : self.length]
         dummies = self.reported + np.arange(self.length) - counts[:, None]
         return np.sort(np.where(np.arange(self.length) < counts[:, None], sets, dummies), axis=1)
@@ -227,7 +228,10 @@ class SetSelection(SupportOracle):
             tried = self._among_others(own[:, None], self.size - 1, source)
             tried[rows, own] = True
             met = tried[rows[:, None], part].sum(axis=1)
-            taken = np.array([below(int(ways), 1, source)[0] == 0 for ways in met], dtype=np.bool_)
+            taken = np.zeros(len(left), dtype=np.bool_)
+            for ways in np.unique(met).tolist():
+                alike = met == ways
+                taken[alike] = below(ways, int(alike.sum()), source) == 0
             members[left[taken]] = tried[taken]
             left = left[~taken]
         return members
