@@ -60,8 +60,12 @@ def selection_shares(
     return taken * w / (whole * hit), taken * (w / whole - miss * beside) / hit + (1.0 - taken) * beside
 
 
-def even_variances(items: int, length: int, sizes: NDArray[np.int64], epsilon: float) -> Array:
+def even_variances(
+    items: int, length: int, sizes: NDArray[np.int64], epsilon: float, held: float | None = None
+) -> Array:
     """Return users times the variance of a share, all sets of ``length`` items being equally frequent.
+
+    Or, where users have ``held`` items on average, all sets of one size.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def even_variances(items: int, length: int, sizes: NDArray[np.int64], epsilon: f
     array([14.83 , 17.774])
     """
     own, other = selection_shares(items, length, sizes, epsilon)
-    mixed = other + length / items * (own - other)
+    mixed = other + (length if held is None else held) / items * (own - other)
     with np.errstate(divide="ignore"):  # where every subset is a hit
         result: Array = mixed * (1.0 - mixed) / (own - other) ** 2
     return result
@@ -85,12 +89,30 @@ def set_variance_bound(items: int, length: int, epsilon: float) -> float:
     >>> round(set_variance_bound(1000, 5, 1.0), 3), round(set_variance_bound(6, 2, 12.0), 6)
     (18.303, 0.222222)
     """
-    share = length / items
+    shares = np.zeros(length + 1)
+    shares[length] = 1.0
+    return mixed_variance_bound(items, shares, epsilon)
+
+
+def mixed_variance_bound(items: int, shares: Array, epsilon: float) -> float:
+    """Return the bound for sets of several sizes: ``shares`` of users with 0, 1, 2, ... items.
+
+    Examples
+    --------
+    >>> round(mixed_variance_bound(1000, np.array([0.0, 0.5, 0.0, 0.5]), 1.0), 3)
+    7.347
+    """
+    sizes = np.arange(len(shares), dtype=np.float64)
+    share = float(sizes @ shares) / items
+    across = float((sizes * (items - sizes)) @ shares) / (items * (items - 1.0))
+    along = (float(sizes**2 @ shares) - (share * items) ** 2) / items
     noise = 4.0 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2
-    return max(length * (1.0 - share) * (1.0 - 1.0 / items) * noise, share * (1.0 - share)) * (1.0 - SAFETY)
+    draw = share * (1.0 - share)
+    spread = max(across, along)
+    return max(items * draw**2 / spread * noise if spread else 0.0, draw) * (1.0 - SAFETY)
 
 
-def best_report_size(items: int, length: int, epsilon: float, most: int) -> int:
+def best_report_size(items: int, length: int, epsilon: float, most: int, held: float | None = None) -> int:
     """Return the number of reported items, at most ``most``, with the least variance.
 
     Examples
@@ -101,10 +123,10 @@ def best_report_size(items: int, length: int, epsilon: float, most: int) -> int:
     sizes = np.arange(1, min(most, items) + 1, dtype=np.int64)
     if len(sizes) > EXHAUSTIVE:
         rough = np.unique(np.geomspace(1, sizes[-1], 400).astype(np.int64))
-        place = int(np.argmin(even_variances(items, length, rough, epsilon)))
+        place = int(np.argmin(even_variances(items, length, rough, epsilon, held)))
         ends = rough[max(0, place - 1)], rough[min(len(rough) - 1, place + 1)]
         sizes = np.unique(np.linspace(*ends, EXHAUSTIVE).astype(np.int64))
-    return int(sizes[np.argmin(even_variances(items, length, sizes, epsilon))])
+    return int(sizes[np.argmin(even_variances(items, length, sizes, epsilon, held))])
 
 
 def item_epsilon(field: str, value: Any) -> float:
@@ -194,8 +216,8 @@ class ItemSets(Problem[SetSelection]):
         over        lengths l, and channels with p(y | S) <= e^eps p(y | S') for all sets of at most l items;
                     of larger sets l items are sampled
 
-    The variance is that of sets of l items that are all equally frequent, the bias that of an item of the
-    share ``share`` whose users have sets like all others.
+    The variance is that of sets of l items, or of the stated sizes, that are all equally frequent, the bias
+    that of an item of the share ``share`` whose users have sets like all others.
 
     Raises
     ------
@@ -285,6 +307,19 @@ class ItemSets(Problem[SetSelection]):
         sizes, shares = np.arange(len(self.sizes)), np.array(self.sizes)
         return 1.0 - float((np.minimum(sizes, length) @ shares) / (sizes @ shares))
 
+    def sampled_sizes(self, length: int) -> Array:
+        """Return the shares of users with 0, 1, 2, ... items after sampling; all have ``length`` by default."""
+        shares = np.zeros(length + 1)
+        if self.sizes is None:
+            shares[length] = 1.0
+        else:
+            np.add.at(shares, np.minimum(np.arange(len(self.sizes)), length), self.sizes)
+        return shares
+
+    def held(self, length: int) -> float:
+        """Return how many items a user has on average, after sampling."""
+        return float(np.arange(length + 1) @ self.sampled_sizes(length))
+
     def with_bias(self, length: int, variance: float) -> float:
         """Return users times the mean squared error."""
         return variance + self.users * (self.share * self.bias(length)) ** 2
@@ -304,7 +339,10 @@ class ItemSets(Problem[SetSelection]):
         length = integer("length", variables["length"], 1, self.most)
         size = integer("size", variables["size"], 1, self.categories)
         return self.with_bias(
-            length, float(even_variances(self.categories, length, np.array([size]), self.epsilon)[0])
+            length,
+            float(
+                even_variances(self.categories, length, np.array([size]), self.epsilon, self.held(length))[0]
+            ),
         )
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -313,8 +351,11 @@ class ItemSets(Problem[SetSelection]):
 
     def lower_bound(self) -> float:
         """Return the least, over the lengths, of the bound for every channel and the bias."""
+        d = self.categories
         return min(
-            self.with_bias(each, set_variance_bound(self.categories, each, self.epsilon))
+            self.with_bias(
+                each, mixed_variance_bound(self.categories, self.sampled_sizes(each), self.epsilon)
+            )
             for each in self.lengths()
         )
 
@@ -331,7 +372,9 @@ class ItemSets(Problem[SetSelection]):
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         mechanism = solution.mechanism()
-        deployed = self.with_bias(mechanism.length, mechanism.even_variance)
+        deployed = self.with_bias(
+            mechanism.length, mechanism.variance_at(self.held(mechanism.length) / self.categories)
+        )
         proofs = list(mechanism.certificates())
         if solution.bound is None:
             return (*proofs, self.optimality(solution))
@@ -351,7 +394,12 @@ def selection_outcome(problem: ItemSets, most: int) -> Outcome:
         message = f"a report names at least one item; max_report_bits has to be at least {least}"
         return Outcome(status="infeasible", solver="formula", message=message)
     designs = [
-        {"length": length, "size": best_report_size(problem.categories, length, problem.epsilon, allowed)}
+        {
+            "length": length,
+            "size": best_report_size(
+                problem.categories, length, problem.epsilon, allowed, problem.held(length)
+            ),
+        }
         for length in problem.lengths()
     ]
     variables = min(designs, key=problem.objective)
@@ -362,5 +410,8 @@ def selection_outcome(problem: ItemSets, most: int) -> Outcome:
         bound=bound,
         bound_source="the information of a private channel about an average set",
         solver="formula",
-        notes={"bias": problem.bias(variables["length"]), "above_bound": value / bound - 1.0},
+        notes={
+            "bias": problem.bias(variables["length"]),
+            "above_bound": value / bound - 1.0 if bound else math.inf,
+        },
     )

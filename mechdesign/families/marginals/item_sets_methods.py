@@ -26,7 +26,9 @@ def run_sampled(problem: ItemSets) -> Outcome:
     return selection_outcome(problem, 1)
 
 
-def overlap_variance(items: int, length: int, size: int, likely: tuple[int, ...], epsilon: float) -> float:
+def overlap_variance(
+    items: int, length: int, size: int, likely: tuple[int, ...], epsilon: float, held: float | None = None
+) -> float:
     """Return users times the variance where the subsets with these overlaps are the likely ones.
 
     By counting: C(l, j) C(N - l, w - j) subsets of w of N = d + l have j of the l items.
@@ -42,7 +44,7 @@ def overlap_variance(items: int, length: int, size: int, likely: tuple[int, ...]
     total = sum(grown)
     own = sum(weight * j for j, weight in enumerate(grown)) / total / length
     other = sum(weight * (size - j) for j, weight in enumerate(grown)) / total / (whole - length)
-    mixed = other + length / items * (own - other)
+    mixed = other + (length if held is None else held) / items * (own - other)
     return math.inf if own <= other else mixed * (1.0 - mixed) / (own - other) ** 2
 
 
@@ -58,7 +60,10 @@ def run_overlaps(problem: ItemSets) -> Outcome:
             for count in range(1, len(overlaps)):
                 for likely in combinations(overlaps, count):
                     each = problem.with_bias(
-                        length, overlap_variance(problem.categories, length, size, likely, problem.epsilon)
+                        length,
+                        overlap_variance(
+                            problem.categories, length, size, likely, problem.epsilon, problem.held(length)
+                        ),
                     )
                     if each < best * (1.0 - 1e-12):
                         best, variables = each, {"length": length, "size": size}

@@ -178,8 +178,12 @@ class SetSelection(SupportOracle):
     @property
     def even_variance(self) -> float:
         """Users times the variance of a share where all sets of l items are equally frequent."""
+        return self.variance_at(self.length / self.reported)
+
+    def variance_at(self, share: float) -> float:
+        """Return users times the variance of a share, the users being a draw."""
         own, other = self._shares
-        mixed = other + Fraction(self.length, self.reported) * (own - other)
+        mixed = other + Fraction(share) * (own - other)
         return float(mixed * (1 - mixed) / (own - other) ** 2)
 
     @property
