@@ -30,7 +30,7 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.export.known_answers import vectors
-from mechdesign.export.page import page
+from mechdesign.export.page import page, require_single_answers
 from mechdesign.export.schemas import schema
 from mechdesign.export.texts import DEFAULT, template_of
 from mechdesign.work.files import read_text
@@ -93,6 +93,7 @@ def _joined(parts: list[str]) -> str:
 
 def r_client(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the client for R, a script."""
+    require_single_answers(mechanism, "R")
     facts = sheet(mechanism)
     parts = {
         "FINGERPRINT": facts["fingerprint"],

@@ -308,7 +308,7 @@ class ItemSets(Problem[SetSelection]):
         return 1.0 - float((np.minimum(sizes, length) @ shares) / (sizes @ shares))
 
     def sampled_sizes(self, length: int) -> Array:
-        """Return the shares of users with 0, 1, 2, ... items after sampling; all have ``length`` by default."""
+        """Return the shares of users with 0, 1, 2, ... items after sampling; by default all have ``length``."""
         shares = np.zeros(length + 1)
         if self.sizes is None:
             shares[length] = 1.0
@@ -351,7 +351,6 @@ class ItemSets(Problem[SetSelection]):
 
     def lower_bound(self) -> float:
         """Return the least, over the lengths, of the bound for every channel and the bias."""
-        d = self.categories
         return min(
             self.with_bias(
                 each, mixed_variance_bound(self.categories, self.sampled_sizes(each), self.epsilon)

@@ -223,8 +223,8 @@ def test_the_audit_of_all_pairs_of_values_is_the_audit_of_their_ends():
 def test_from_a_table_to_estimates_by_the_commands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.toml").write_text(
-        '[model]\ntitle = "t"\nproblem = "item-sets"\n[parameters]\nlabels = ["bread", "milk", "tea"]\nmost = 2\n'
-        "epsilon = 3.0\n"
+        '[model]\ntitle = "t"\nproblem = "item-sets"\n[parameters]\nlabels = ["bread", "milk", "tea"]\n'
+        "most = 2\nepsilon = 3.0\n"
     )
     cells = ["bread;milk", '"[""tea""]"', "[]", "milk"] * 300
     (tmp_path / "a.csv").write_text("basket\n" + "\n".join(cells) + "\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,42 @@ from mechdesign.exact.numbers import number_of_text, text_of
 
 NONE = -1
 """What fills the rows of smaller sets."""
+SHOWN = 24
 SAMPLED = "set(s) of more than {} items, of which some were sampled"
+
+
+@dataclass(frozen=True)
+class AskedItems(AskedChoice):
+    """An answer that is a list of items, or, with a range, of keys with a number each.
+
+    Examples
+    --------
+    >>> AskedItems("basket", 3, None, 2).as_json()
+    {'name': 'basket', 'size': 3, 'labels': None, 'most': 2}
+    >>> AskedItems("ratings", 3, None, 2, Domain(0.0, 5.0)).examples()[:2]
+    [{}, {'0': 0.0}]
+    """
+
+    most: int = 1
+    domain: Domain | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        ends = {} if self.domain is None else {"low": self.domain.low, "high": self.domain.high}
+        return {**super().as_json(), "most": self.most, **ends}
+
+    def examples(self) -> list[Any]:
+        """Return answers of every size, for test vectors."""
+        names = [str(place) for place in range(self.size)] if self.labels is None else list(self.labels)
+        plain: list[Any] = list(range(self.size)) if self.labels is None else names
+        sizes = [min(row % (self.most + 1), self.size) for row in range(SHOWN)]
+        places = [[(7 * row + item) % self.size for item in range(size)] for row, size in enumerate(sizes)]
+        if self.domain is None:
+            return [[plain[place] for place in each] for each in places]
+        low, width = self.domain.low, self.domain.width
+        return [
+            {names[place]: low + width * ((row + turn) % 5) / 4.0 for turn, place in enumerate(each)}
+            for row, each in enumerate(places)
+        ]
 
 
 class Items(Codec):
@@ -114,7 +150,7 @@ class Items(Codec):
         return f"items between '{self.separator}', or a JSON list, of {self.labels.abridged()}"
 
     def questions(self, name: str | None = None) -> tuple[AskedChoice | AskedNumber, ...]:
-        return (AskedChoice.of(self.labels, name),)
+        return (AskedItems(name, self.labels.size, self.labels.names, self.most),)
 
     def examples(self, count: int) -> NDArray[Any]:
         texts = [self.separator.join(each) or "[]" for each in self._examples(count)]
@@ -215,6 +251,9 @@ class KeyValues(Items):
     def moved(self, answers: Any) -> tuple[str, int]:
         keys, _ = self.codes(answers, clip=True)
         return SAMPLED.format(self.most), int(((keys != NONE).sum(axis=1) > self.most).sum())
+
+    def questions(self, name: str | None = None) -> tuple[AskedChoice | AskedNumber, ...]:
+        return (AskedItems(name, self.labels.size, self.labels.names, self.most, self.domain),)
 
     @property
     def content(self) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codec, Codes, Domain
+from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Shares
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
@@ -255,6 +256,10 @@ class SetSelection(SupportOracle):
         free[rows[:, None], without] = False
         members[free] = ranks.ravel()
         return members
+
+    def _client_steps(self) -> Steps:
+        shape = {"items": self.reported, "length": self.length, "size": self.size, "sparse": self.is_sparse}
+        return {"step": "items", **shape, "include": whole_hex(self.include)}
 
     # Reports
 
