@@ -1,12 +1,12 @@
 """Sets of items and keys with values: errors next to padding and sampling (PSFO, SVIM) and PCKV.
 
-The rivals are written from their papers. PSFO (Wang, Li, Jha 2018) fills or cuts sets to l, samples one item,
-and reports it by local hashing with epsilon, or by the k-ary response with ln(l (e^epsilon - 1) + 1): the
-one with the smaller variance. PCKV (Gu et al. 2020) samples a key with an end: PCKV-GRR by the joint k-ary
-response, PCKV-UE by a unary code with its budgets (ln((e^epsilon + 1) / 2), epsilon). ``yes/no`` asks for each
-item, with epsilon / l each. All get the same users and the same length; ``designed`` is the length that
-``item-sets`` takes for the sizes of the sets. Counts of rivals are drawn from their exact laws, reports of
-set selection one by one. Data: Belgian retail baskets, pages of msnbc, and ratings that are drawn.
+The rivals are written from their papers. PSFO (Wang, Li, Jha 2018) fills or cuts sets to l, samples one
+item, and reports it by local hashing with epsilon, or by the k-ary response with ln(l (e^epsilon - 1) + 1):
+the one with the smaller variance. PCKV (Gu et al. 2020) samples a key with an end: PCKV-GRR by the joint
+k-ary response, PCKV-UE by a unary code with its budgets (ln((e^epsilon + 1) / 2), epsilon). ``yes/no`` asks
+for each item, with epsilon / l each. All get the same users and the same length; ``designed`` is the length
+that ``item-sets`` takes for the sizes of the sets. Counts of rivals are drawn from their exact laws, reports
+of set selection one by one. Data: Belgian retail baskets, pages of msnbc, and ratings that are drawn.
 """
 
 from __future__ import annotations
