@@ -308,7 +308,7 @@ class ItemSets(Problem[SetSelection]):
         return 1.0 - float((np.minimum(sizes, length) @ shares) / (sizes @ shares))
 
     def sampled_sizes(self, length: int) -> Array:
-        """Return the shares of users with 0, 1, 2, ... items after sampling; by default all have ``length``."""
+        """Return shares of users with 0, 1, 2, ... items after sampling; all have ``length`` by default."""
         shares = np.zeros(length + 1)
         if self.sizes is None:
             shares[length] = 1.0
