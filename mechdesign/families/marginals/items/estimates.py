@@ -195,7 +195,7 @@ class KeyValueEstimate(ListedEstimate):
         return self.keys
 
     def mean_interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals of the means: the whole range where a share may be 0."""
+        """Return the ends of confidence intervals of the means: up to the whole range for rare keys."""
         return self.mean_limits.interval(tail_of(level))
 
     def _beside(self) -> Mapping[str, Any]:

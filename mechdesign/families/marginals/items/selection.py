@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import Codec, Codes, Domain
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Shares
@@ -190,6 +191,15 @@ class SetSelection(SupportOracle):
     @property
     def report_bits(self) -> int:
         return min(self.reported, self.size * (self.reported - 1).bit_length())
+
+    def explained(self) -> tuple[str, ...]:
+        own, other = (round(1000 * share) for share in self.support_shares())
+        return (
+            f"A set of at most {self.most} of {self.labels.size} things is replaced by a random subset of "
+            f"{self.size} of them and of dummies; the set itself is not kept.",
+            *Mechanism.explained(self),
+            f"Of 1000 users who have a thing about {own} report it; of 1000 who do not about {other} do.",
+        )
 
     # Client
 
