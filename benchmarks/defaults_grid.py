@@ -247,6 +247,19 @@ def _weeks(quick: bool) -> Iterator[Parameters]:
         yield from crossed(categories=[5, 40], **epsilons, weeks=[26], distinct=[2] if quick else [2, 4])
 
 
+def _item_sets(quick: bool) -> Iterator[Parameters]:
+    sizes = [12, 300] if quick else [4, 12, 30, 300, 5000, 100_000]
+    for most in (2,) if quick else (1, 2, 4):
+        yield from crossed(categories=sizes, most=[most], epsilon=FEW_EPSILONS if quick else EPSILONS)
+    yield from crossed(categories=[30], sizes=[[0.2, 0.5, 0.2, 0.1]], epsilon=[1.0], users=[100, 10**6])
+
+
+def _key_values(quick: bool) -> Iterator[Parameters]:
+    sizes = [4, 50] if quick else [4, 6, 50, 2000]
+    for most in (2,) if quick else (1, 2, 4):
+        yield from crossed(categories=sizes, most=[most], epsilon=FEW_EPSILONS if quick else EPSILONS)
+
+
 def _views(quick: bool) -> Iterator[Parameters]:
     shapes = [[2] * 4] if quick else [[2] * 4, [2] * 8, [2] * 16, [3, 2, 4, 5], [10, 4, 4, 2, 2]]
     epsilons = (1.0,) if quick else (0.25, 1.0, 4.0)
@@ -462,6 +475,8 @@ GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "covering-design": _coverings,
     "frequency-oracle": _oracles,
     "weekly": _weeks,
+    "item-sets": _item_sets,
+    "key-value": _key_values,
     "marginal-views": _views,
     "mean-channel": _mean_channels,
     "mean-interval": _mean_intervals,

@@ -95,7 +95,14 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.incentives import DirectMechanism, Screening
     from mechdesign.families.joint import JointCollection, JointDistribution
     from mechdesign.families.location import LocationNoise
-    from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews, Weekly
+    from mechdesign.families.marginals import (
+        CoveringDesign,
+        FrequencyOracle,
+        ItemSets,
+        KeyValue,
+        MarginalViews,
+        Weekly,
+    )
     from mechdesign.families.mean import MeanChannel, MeanInterval
     from mechdesign.families.response import RandomizedResponse
     from mechdesign.families.shuffle import (
@@ -143,8 +150,10 @@ __all__ = [
     "EstimationError",
     "EventCounts",
     "FrequencyOracle",
+    "ItemSets",
     "JointCollection",
     "JointDistribution",
+    "KeyValue",
     "LinearQueries",
     "LocationNoise",
     "MarginalViews",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.server import WithTables
+from mechdesign.collect.totals import WithTotals
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.errors import (
     CertificateError,
@@ -531,7 +532,7 @@ class Randomizer:
     rows: tuple[Row, ...] = ()
 
 
-class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+class CollectingMechanism(WithTotals, Mechanism, Generic[EstimateT_co]):
     """A mechanism that collects: users' devices randomize, a server estimates.
 
     It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.

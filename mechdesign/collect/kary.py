@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collector import FrequencyMechanism, reported_alike
@@ -460,6 +461,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def common_randomizer(self) -> Randomizer | None:
         """Return its true epsilon, and its number of reports where it is plain randomized response."""
         return Randomizer(self.audit().true_epsilon, self.weights.kept if self.weights.own == 0 else 0)
+
+    def loss_curve(self) -> LossCurve | None:
+        return LossCurve.of_rows(representative(self.weights)[0])
 
     def audit(self) -> PrivacyAudit:
         return self._audit

@@ -289,6 +289,7 @@ MORE = {
     **dict.fromkeys(("survey", "sets"), "survey.js"),
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
+    "items": "items.js",
 }
 """What a step needs next to the usual ones."""
 

@@ -23,6 +23,7 @@ from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.kernel import DIGITS, Recipe, Steps
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.randomness import BITS, TOTAL
+from mechdesign.families.marginals.items.codecs import AskedItems
 
 MOST_BOUNDS = 4096
 """Bounds of a step that are visited; of more, evenly many of all."""
@@ -117,7 +118,13 @@ def step_bounds(steps: Steps) -> list[int]:
         return numbers(steps["ends"])
     if kind == "survey":
         return numbers(steps["ends"])
-    names = {"sets": "include", "subset": "include", "parity": "even", "hyperplane": "include"}
+    names = {
+        "sets": "include",
+        "subset": "include",
+        "items": "include",
+        "parity": "even",
+        "hyperplane": "include",
+    }
     return [int(steps[names[kind]], 16)] if kind in names else []
 
 
@@ -274,6 +281,8 @@ def _answers(recipe: Recipe) -> Iterator[Any]:
 
 
 def _of_input(entry: AskedChoice | AskedNumber) -> list[Any]:
+    if isinstance(entry, AskedItems):
+        return entry.examples()
     if isinstance(entry, AskedNumber):
         width = entry.high - entry.low
         inside = [entry.low + width * part / 7 for part in range(1, 7)]

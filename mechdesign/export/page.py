@@ -42,6 +42,14 @@ PRINTED = ("heading", "only", "drawn", "certain")
 """The sentences about the report that stand in the page itself."""
 
 
+def require_single_answers(mechanism: Mechanism, client: str) -> None:
+    """Raise MethodError for a client of sets of items, where there is none."""
+    if mechanism.recipe().steps["step"] == "items":
+        raise MethodError(
+            "export", f"sets of items have no client for {client}", "use --to js or --to python"
+        )
+
+
 def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the page as one file of HTML without outside resources.
 
@@ -55,6 +63,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     True
     """
     require_no_shuffler(mechanism)
+    require_single_answers(mechanism, "a page")
     texts = page_texts(mechanism, settings)
     words = texts.words
     tables = {name: dict(words.tables[name]) for name in SPOKEN}

@@ -18,6 +18,7 @@ from mechdesign.families.auction import OnlineAuction
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -102,6 +103,14 @@ MECHANISMS = {
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),
         "SubsetSelection(9 categories, size=2, epsilon=1)",
+    ),
+    "set-selection": (
+        lambda: SetSelection.of(9, 1.0, 2, 3),
+        "SetSelection(9 categories, length=2, size=3, epsilon=1)",
+    ),
+    "key-value-selection": (
+        lambda: KeyValueSelection.of(5, 2.0, 2, 3),
+        "KeyValueSelection(5 categories, length=2, size=3, epsilon=2)",
     ),
     "unary-encoding": (
         lambda: UnaryEncoding.optimised(9, 1.0),

@@ -19,6 +19,7 @@ from mechdesign.export import export, vectors
 from mechdesign.export.known_answers import Vector
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -131,6 +132,9 @@ CLIENTS = {
     "unary 200": lambda: UnaryEncoding.symmetric(200, 3.0),
     "subset-selection": lambda: SubsetSelection.of(9, 1.0, 2),
     "subset 30": lambda: SubsetSelection.of(30, 0.5, 11),
+    "set-selection": lambda: SetSelection.of(4, 3.0, 2, 1, labels=["bread", "milk", "tea", "jam"]),
+    "sets sampled": lambda: SetSelection.of(900, 2.0, 3, 5, most=6),
+    "key-value-selection": lambda: KeyValueSelection.of(5, 2.0, 2, 3),
     "hadamard-response": lambda: HadamardResponse.of(9, 1.0),
     "hadamard 1000": lambda: HadamardResponse.of(1000, 1.0),
     "local-hashing": lambda: LocalHashing.of(9, 1.0, 4),

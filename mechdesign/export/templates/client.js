@@ -338,6 +338,7 @@ const LISTS = {
 function read(asked, answer) {
   const name = asked.name === null ? "" : `${asked.name}: `;
   const shown = JSON.stringify(answer);
+  if ("most" in asked) return readItems(asked, answer, name);
   if ("low" in asked) {
     if (answer === null && asked.skip) return null;
     if (typeof answer !== "number" || !(answer >= asked.low && answer <= asked.high)) {

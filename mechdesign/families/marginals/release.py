@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.attributes import AttributeMechanism, Attributes, Columns
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codec, Codes
@@ -275,6 +276,9 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         audits = [self.oracles[number].audit() for number in self._sharing]
         promise = Guarantee(self.epsilon)
         return ReleaseAudit(weakest(promise, [audit.proof for audit in audits]), {}, tuple(audits))
+
+    def loss_curve(self) -> LossCurve | None:
+        return self.split.curve([[oracle.loss_curve()] for oracle in self.oracles])
 
     def certificates(self) -> tuple[Certificate, ...]:
         order = covered_order(self.views, self.attributes.count)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import nested
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
@@ -287,6 +288,11 @@ class AttributeSampling(AnswerMechanism[AttributeMeans]):
         of_inner = self.inner.certificates()
         privacy = next(certificate for certificate in of_inner if certificate.property == "privacy")
         return compose(privacy, self.per_user, self.epsilon, self.delta)
+
+    def loss_curve(self) -> LossCurve | None:
+        """Return the curve of all k reports: the attributes are drawn whatever the values are."""
+        curve = self.inner.loss_curve()
+        return None if curve is None else LossCurve.product([curve] * self.per_user)
 
     def certificates(self) -> tuple[Certificate, ...]:
         others = (one for one in self.inner.certificates() if one.property != "privacy")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
 from mechdesign.collect.collecting import Operation, marked
@@ -415,6 +416,11 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         proof = self.split.proof(self.guarantee, [[audit.proof for audit in row] for row in audits])
         largest = true[worst]
         return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
+
+    def loss_curve(self) -> LossCurve | None:
+        return self.split.curve(
+            [[part.mechanism.loss_curve() for part in parts] for parts in self.split.branches]
+        )
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the probabilities of the designs."""

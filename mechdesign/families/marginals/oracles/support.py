@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
@@ -426,6 +427,11 @@ class SupportOracle(Oracle):
 
     def audit(self) -> ClassAudit:
         return audit_classes(self._report_classes(), self.epsilon, pairs_of_classes(self.labels.size))
+
+    def loss_curve(self) -> LossCurve:
+        return LossCurve.of_pairs(
+            [[(each.count, each.weight, each.other) for each in self._report_classes()]]
+        )
 
     def certificates(self) -> tuple[Certificate, ...]:
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})

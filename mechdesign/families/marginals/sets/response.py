@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
@@ -334,6 +336,15 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     def audit(self) -> ClassAudit:
         """Return the exact audit of the two weights of a set: one that holds the answer, and any other."""
         return audit_classes(self.law.classes(self.include), self.epsilon)
+
+    def loss_curve(self) -> LossCurve:
+        """Return the curve of the pair that the fewest sets hold both of; where unknown, as if none did."""
+        classes, law = self.law.classes(self.include), self.law
+        if self.sets.kind != "product":
+            alone = min(law.holding, law.sets - law.holding)
+            counts = (law.holding - alone, alone, alone, law.sets - law.holding - alone)
+            classes = tuple(replace(each, count=count) for each, count in zip(classes, counts, strict=True))
+        return LossCurve.of_pairs([[(each.count, each.weight, each.other) for each in classes]])
 
     def certificates(self) -> tuple[Certificate, ...]:
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
