@@ -428,6 +428,12 @@ class AskedChoice:
         labels = None if self.labels is None else list(self.labels)
         return {"name": self.name, "size": self.size, "labels": labels}
 
+    def examples(self) -> list[Any]:
+        """Return answers for test vectors: all, or those at both ends of many."""
+        last = self.size
+        places = range(last) if last <= 64 else [*range(32), *range(last - 32, last)]
+        return [place if self.labels is None else self.labels[place] for place in places]
+
 
 @frozen_value()
 class AskedNumber:
@@ -450,6 +456,12 @@ class AskedNumber:
         """Return it as plain values; whether None stands for no answer, where it does."""
         skip = {"skip": True} if self.skip else {}
         return {"name": self.name, "low": self.low, "high": self.high, **skip}
+
+    def examples(self) -> list[Any]:
+        """Return answers for test vectors: both ends, some between, and no answer where it may be skipped."""
+        inside = [self.low + (self.high - self.low) * part / 7 for part in range(1, 7)]
+        middle = [number for number in inside if self.low <= number <= self.high]
+        return [self.low, self.high, *middle, *([None] if self.skip else [])]
 
 
 class Codec(ABC):

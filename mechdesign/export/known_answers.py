@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.kernel import DIGITS, Recipe, Steps
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.randomness import BITS, TOTAL
-from mechdesign.families.marginals.items.codecs import AskedItems
 
 MOST_BOUNDS = 4096
 """Bounds of a step that are visited; of more, evenly many of all."""
@@ -271,25 +269,13 @@ def _vector(mechanism: Mechanism, answer: Any, name: str, words: Sequence[int]) 
 
 def _answers(recipe: Recipe) -> Iterator[Any]:
     """Yield answers: every category up to 64, the ends and parts of a range, and mixtures of several."""
-    each = [_of_input(entry) for entry in recipe.inputs]
+    each = [entry.examples() for entry in recipe.inputs]
     if recipe.single:
         yield from each[0]
         return
     for turn in range(max(map(len, each))):
         yield [values[turn % len(values)] for values in each]
         yield [values[(turn + place) % len(values)] for place, values in enumerate(each)]
-
-
-def _of_input(entry: AskedChoice | AskedNumber) -> list[Any]:
-    if isinstance(entry, AskedItems):
-        return entry.examples()
-    if isinstance(entry, AskedNumber):
-        width = entry.high - entry.low
-        inside = [entry.low + width * part / 7 for part in range(1, 7)]
-        middle = [number for number in inside if entry.low <= number <= entry.high]
-        return [entry.low, entry.high, *middle, *([None] if entry.skip else [])]
-    places = range(entry.size) if entry.size <= 64 else [*range(32), *range(entry.size - 32, entry.size)]
-    return [place if entry.labels is None else entry.labels[place] for place in places]
 
 
 # Corners: streams that begin with given words

@@ -45,7 +45,6 @@ class AskedItems(AskedChoice):
         return {**super().as_json(), "most": self.most, **ends}
 
     def examples(self) -> list[Any]:
-        """Return answers of every size, for test vectors."""
         names = [str(place) for place in range(self.size)] if self.labels is None else list(self.labels)
         plain: list[Any] = list(range(self.size)) if self.labels is None else names
         sizes = [min(row % (self.most + 1), self.size) for row in range(SHOWN)]
