@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.analysis.regression import Covariates, Regression, fit_categories, fit_linear
 from mechdesign.analysis.report_scores import ReportScores, combined, scores_of
 from mechdesign.collect.collecting import Settings, located, mark_in, report_column
+from mechdesign.collect.report_scores import MOST_ENTRIES
 from mechdesign.core.errors import (
     DataError,
     EstimationError,
@@ -49,6 +50,10 @@ class ReportTable:
     public: Public
     mechanism: Any
     reports: NDArray[Any]
+
+    def without_tables(self) -> ReportTable:
+        """Return the same with scores in pieces, where reports support categories."""
+        return replace(self, scores=tuple(scores.without_table() for scores in self.scores))
 
     def question(self, name: str = "", where: str = named_option("question")) -> ReportScores:
         """Return the scores of a question; of the only one without a name."""
@@ -149,7 +154,13 @@ def read_blocks(mechanism: Any, source: Source, unmarked: bool = False) -> Itera
 
 def read_answers(mechanism: Any, source: Source, unmarked: bool = False) -> ReportTable:
     """Return the scores and the public columns of a table of reports."""
-    blocks = list(read_blocks(mechanism, source, unmarked))
+    blocks: list[ReportTable] = []
+    entries = 0
+    for block in read_blocks(mechanism, source, unmarked):
+        entries += sum(scores.values.size for scores in block.scores)
+        if entries > MOST_ENTRIES:  # what a table would be too large for is kept in pieces from here on
+            blocks, block = [one.without_tables() for one in blocks], block.without_tables()
+        blocks.append(block)
     scores = tuple(combined(pieces) for pieces in zip(*(block.scores for block in blocks), strict=True))
     public = {
         name: typed(np.concatenate([block.public[name] for block in blocks])) for name in blocks[0].public
@@ -286,9 +297,7 @@ def _category(scores: ReportScores, category: str | None) -> int | None:
         return None
     if category is None:
         return len(scores.names) - 1
-    if category not in scores.names:
-        raise ParameterError("category", f"no category '{category}'", suggestion(category, scores.names))
-    return scores.names.index(category)
+    return scores.place(category)
 
 
 def _sides(formula: str | None) -> tuple[str, str | None]:

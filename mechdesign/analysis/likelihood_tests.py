@@ -226,6 +226,7 @@ def independence(
     """
     scores = answers.question(question)
     if scores.likelihood is None:
+        scores.require_table()
         raise ParameterError(
             named_option("question"), f"'{scores.question}' is a number", "compare its means by group"
         )

@@ -262,8 +262,12 @@ def fit_linear(scores: ReportScores, design: Covariates, category: int | None = 
     """
     informative = scores.information > 0.0
     public, matrix = design.rows(informative), design.rows(informative).matrix
-    above, below = scores.ratio() if category is None else (scores.values, np.ones(len(scores)))
-    target, base = above[informative, category or 0], below[informative]
+    if category is None:
+        scores.require_table()
+        above, below = scores.ratio()
+    else:
+        above, below = scores.column(category)[:, None], np.ones(len(scores))
+    target, base = above[informative, 0], below[informative]
     weight = public.weight * scores.information[informative]
     inverse = np.linalg.inv(matrix.T @ ((weight * base)[:, None] * matrix))
     value = inverse @ (matrix.T @ (weight * target))
@@ -300,7 +304,10 @@ def few_notes(users: int) -> tuple[str, ...]:
 def fit_categories(scores: ReportScores, design: Covariates) -> Regression:
     """Return the most likely logit or multinomial model; the first category is what others compare with."""
     if scores.likelihood is None:
-        raise ParameterError("model", f"'{scores.question}' is a number", "use the linear model")
+        scores.require_table()
+        raise ParameterError(
+            "model", "how likely each answer makes these reports is not known", "use the linear model"
+        )
     informative = scores.information > 0.0
     public, likelihood = design.rows(informative), scores.likelihood[informative]
     model = MultinomialModel(public.matrix, likelihood, public.weight)

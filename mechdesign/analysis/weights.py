@@ -55,6 +55,7 @@ class WeightedEstimate(ListedEstimate):
         Reports that it rests on.
     categories : tuple of str
     covariance : (k, k) array
+        Empty where there are very many categories.
     design_effect : float
         n sum w^2 / (sum w)^2: as if there were so many times fewer reports.
     """
@@ -127,6 +128,8 @@ def weighted_estimate(
             named_option("weights"), "fewer than two reports have a weight above 0", "collect more"
         )
     total = float(weight.sum())
+    if scores.is_large:
+        return _large_estimate(scores, weight, informative, (strata, clusters, calibration))
     base = float(weight @ below) / total
     if scores.ends is not None:
         _require_answers(scores.question, weight * below / total, base)
@@ -147,6 +150,30 @@ def weighted_estimate(
     names = (scores.question or "mean",) if scores.has_mean else scores.names
     notes = few_notes(users) if scores.ends is None else (OF_ANSWERED_NOTE, *few_notes(users))
     return WeightedEstimate(value, errors, users, names, covariance, effect, limits=limits, notes=notes)
+
+
+def _large_estimate(
+    scores: ReportScores, weight: Array, informative: NDArray[np.bool_], design: tuple[Array | None, ...]
+) -> WeightedEstimate:
+    """Return weighted shares of very many categories: sums by support, without a table of scores.
+
+    The variance of a share is sum w^2 (s - t)^2 n/(n - 1) / (sum w)^2, where s takes two values.
+    """
+    if any(part is not None for part in design) or scores.support is None:
+        scores.require_table()
+    assert scores.support is not None
+    every = np.zeros(len(scores))
+    every[informative] = weight
+    total, users = float(weight.sum()), int((weight > 0.0).sum())
+    value = scores.support.sums(every) / total
+    square = scores.support.squares(every * every, value) / total**2
+    errors = np.sqrt(square * users / (users - 1.0))
+    effect = users * float(weight @ weight) / total**2
+    limits = StudentLimits(errors, max(1.0, users / effect - 1.0))
+    covariance = np.zeros((0, 0))
+    return WeightedEstimate(
+        value, errors, users, scores.names, covariance, effect, limits=limits, notes=few_notes(users)
+    )
 
 
 def _require_answers(question: str, terms: Array, share: float) -> None:

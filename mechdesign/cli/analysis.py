@@ -52,6 +52,12 @@ def _output_options(added: argparse.ArgumentParser, required: bool = False) -> N
 def _scores_options(scores: argparse.ArgumentParser) -> None:
     _table_options(scores)
     scores.add_argument("--question", metavar="NAME", help="one question of a survey (default: all)")
+    scores.add_argument(
+        "--category",
+        metavar="NAME",
+        action="append",
+        help="scores of this category alone, where there are many (repeatable)",
+    )
     _output_options(scores, required=True)
 
 
@@ -126,15 +132,15 @@ def _score_blocks(options: argparse.Namespace) -> Iterator[Block]:
         block: dict[str, Any] = dict(answers.public)
         for scores in chosen:
             lead = f"{scores.question}: " if scores.question else ""
-            names = (
-                [scores.question or "mean"]
-                if scores.is_number
-                else [f"{lead}{name}" for name in scores.names]
-            )
-            for place, name in enumerate(names):
+            if options.category is None:
+                scores.require_table()
+            for category in options.category or scores.names:
+                place, name = scores.place(category), f"{lead}{category}"
+                if scores.is_number:
+                    name = scores.question or "mean"
                 if name in block:
                     raise ParameterError(options.reports, f"column '{name}' is there already", "rename it")
-                block[name] = scores.values[:, place]
+                block[name] = scores.column(place)
             block[f"{lead}information"] = scores.information
         yield block
 

@@ -49,6 +49,7 @@ from mechdesign.work.files import parse_json, read_text, whole_file
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation
     from mechdesign.collect.kernel import Answer, Recipe
+    from mechdesign.collect.report_scores import ReportScores
     from mechdesign.show.figure import Figure
 
 LAST_WITH_VACUOUS = 2
@@ -574,6 +575,28 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
         counter = self.aggregator()
         counter.update(reports)
         return counter.estimate(population)
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return what each report stands for, one entry for each question: unbiased scores, and likelihoods.
+
+        Statistics of public groups, weights, regressions and tests are made of these. A mechanism whose
+        estimate is an average of one score a report has them; the default is that there are none.
+
+        Parameters
+        ----------
+        reports : array
+            As :meth:`estimate` takes them.
+
+        Raises
+        ------
+        MethodError
+            Where the estimate is no average of scores.
+        DataError
+            For an impossible report, naming its row.
+        """
+        from mechdesign.collect.report_scores import without_scores
+
+        raise without_scores(self.type)
 
     def common_randomizer(self) -> Randomizer | None:
         """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.

@@ -22,6 +22,7 @@ from mechdesign.collect.combine import PIECE
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets
+from mechdesign.collect.report_scores import counted_tables, scaled, supported_tables
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
@@ -94,6 +95,13 @@ class SurveyPart(Sealed):
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         """Return reports from their texts, as the counter takes them; refuse impossible ones."""
 
+    @abstractmethod
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        """Return scores and likelihoods, both (n, k), of reports that were read, about one of its questions.
+
+        Of a number reported for its mean the scores are its values, (n, 1), and there are no likelihoods.
+        """
+
     def evidence_in(
         self, counter: Any, places: Sequence[int], information: float
     ) -> TableReports | OrderedReports | None:
@@ -151,6 +159,16 @@ class TablePart(SurveyPart):
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
         return self.mechanism.read(texts if named else whole_numbers(texts))
 
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        oracle = self.mechanism
+        of_reports = counted_tables if isinstance(oracle, KaryResponse) else supported_tables
+        values, likelihood = of_reports(oracle, read)
+        if len(self.places) == 1 or likelihood is None:
+            return values, likelihood
+        axes = tuple(axis + 1 for axis, other in enumerate(self.places) if other != place)
+        shape = (len(values), *self.sizes)
+        return values.reshape(shape).sum(axis=axes), scaled(likelihood.reshape(shape).mean(axis=axes))
+
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         counts, oracle = np.asarray(counter.counts), self.mechanism
         table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)
@@ -190,6 +208,10 @@ class SetPart(SurveyPart):
         sets: NDArray[Any] = self.mechanism.read(whole_numbers(texts))
         return sets
 
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        values, likelihood = self.mechanism.attribute_tables(read, self.places.index(place))
+        return values, likelihood
+
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         axis = self.places.index(places[0])
         supports: Codes = np.asarray(counter.counts)[self.mechanism.layout.places[(axis,)]]
@@ -224,6 +246,9 @@ class NumberPart(SurveyPart):
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         reports: NDArray[Any] = self.mechanism.tally().check(whole_numbers(texts))
         return reports
+
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        return self.mechanism.report_values(read)[:, None], None
 
 
 def has_type(mechanism: object, word: str) -> bool:
@@ -359,6 +384,9 @@ class OrderedPart(SurveyPart):
     def _errors(self, queries: Array) -> Array:
         """Return the variance of a report of each category, summed over the answers to queries."""
         return np.asarray(self.channel.query_errors(queries).sum(axis=1))
+
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        return counted_tables(self.mechanism, read)
 
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> OrderedReports:
         return OrderedReports(self.channel, np.asarray(counter.counts), information)

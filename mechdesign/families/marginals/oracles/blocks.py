@@ -36,7 +36,7 @@ from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, width
+from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, unpacked_members, width
 from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, heads, tails_below
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, corrected, of_parity
@@ -274,6 +274,12 @@ class BlockOracle(SupportOracle):
     def support_shares(self) -> Shares:
         return self.design.support_shares(Fraction(self.include, TOTAL))
 
+    def weight_ratio(self) -> float:
+        """Return the weight of a block without the answer over that of a block with it."""
+        own, design = self.support_shares()[0], self.design
+        inside, outside = own / design.through, (1 - own) / (design.blocks - design.through)
+        return float(outside / inside)
+
     def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the blocks by which of two categories they hold."""
         return self.design.classes(self.include, self._kinds_of_blocks)
@@ -447,6 +453,9 @@ class SubsetSelection(BlockOracle):
     def count(self, reports: NDArray[Any]) -> Codes:
         return member_counts(reports, self.labels.size)
 
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        return unpacked_members(read, self.labels.size, place)
+
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError unless the counts add up to k a report."""
         if sum(counts) != self.size * users:
@@ -557,6 +566,10 @@ class HadamardResponse(NumberedBlocks):
 
     def _client_steps(self) -> Steps:
         return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
+
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        rows = np.arange(1, self.labels.size + 1) if place is None else np.array([place + 1])
+        return ~is_odd(np.asarray(read)[:, None] & rows)
 
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return the number of reports that each row supports: (users + transform) / 2."""

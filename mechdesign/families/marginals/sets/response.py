@@ -22,15 +22,16 @@ from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps
+from mechdesign.collect.report_scores import ReportScores, without_scores
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import Packed, as_texts, read_sets
+from mechdesign.exact.bits import Packed, as_texts, read_sets, unpacked_members
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, BitSource, weight
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import audit_classes
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
@@ -206,6 +207,28 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         return packed
 
     # Server
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return the scores of each question, of a product of sets."""
+        if self.sets.kind != "product":
+            raise without_scores(self.type)
+        self.aggregator().update(reports)  # refuses what is no report
+        read, result = self.read(reports), []
+        for axis, name in enumerate(self.attributes.shown()):
+            labels = tuple(map(str, self.attributes.labels[axis].shown()))
+            values, likelihood = self.attribute_tables(read, axis)
+            result.append(ReportScores(str(name), labels, values, np.ones(len(values)), likelihood))
+        return tuple(result)
+
+    def attribute_tables(self, read: Packed, axis: int) -> tuple[Array, Array]:
+        """Return scores and likelihoods, both (n, k), about one question of a product of sets."""
+        cells, size = self.layout.places[(axis,)], self.attributes.sizes[axis]
+        bits = unpacked_members(read, 8 * read.shape[1])[:, cells]
+        width, share = self.sets.widths[axis], self.include / TOTAL
+        own = share + (1.0 - share) * width / size
+        other = (width - own) / (size - 1)
+        ratio = (1.0 - own) / (size - width) / (own / width) if width < size else 1.0
+        return (bits - other) / (own - other), np.where(bits, 1.0, ratio)
 
     def aggregator(self) -> SetCounts:
         return SetCounts(self)
