@@ -5,9 +5,13 @@ Weights depend on public columns only. With w the weight of a report (times its 
     share      t = sum w s / sum w; the mean of a number that may be skipped: the quotient of two such sums
     variance   the sandwich of z = w (s - t) / sum w: sums by cluster, centred within strata, m/(m - 1) each
     calibrated z with the residual of s on the indicators of the margins in the place of s - t (GREG)
+    finite     of N people: (1 - n/N) times this, and the noise of reports, sum w (s s' - diag s) / (N sum w)
 
 What is public explains little of a private answer's report, so that calibration mends bias more than noise.
-(Saerndal, Swensson, Wretman 1992, ch. 5 and 7; Deville, Saerndal 1992; Kish 1965 for the design effect.)
+A correction for a finite population is made only where its size is given: who answers is then no longer drawn
+from so many more, but what a report hides stays hidden. s s' - diag(s) estimates the covariance of that noise
+without bias, since the answer's indicator e has e e' = diag(e). (Saerndal, Swensson, Wretman 1992, ch. 5 and
+7; Deville, Saerndal 1992; Kish 1965 for the design effect; Arcos, Rueda, Singh 2015 for finite populations.)
 """
 
 from __future__ import annotations
@@ -97,6 +101,7 @@ def weighted_estimate(
     strata: Numbers | None = None,
     clusters: Numbers | None = None,
     calibration: Array | None = None,
+    population_size: int | None = None,
 ) -> WeightedEstimate:
     """Return weighted shares or the weighted mean.
 
@@ -108,6 +113,8 @@ def weighted_estimate(
         Numbers of the stratum and of the cluster of each report.
     calibration : (n, m) array, optional
         The indicators of the margins that the weights were made to meet.
+    population_size : int, optional
+        Of a finite population that the users were drawn from without replacement, evenly within strata.
 
     Examples
     --------
@@ -129,7 +136,8 @@ def weighted_estimate(
         )
     total = float(weight.sum())
     if scores.is_large:
-        return _large_estimate(scores, weight, informative, (strata, clusters, calibration))
+        finite = None if population_size is None else np.array([population_size])
+        return _large_estimate(scores, weight, informative, (strata, clusters, calibration, finite))
     base = float(weight @ below) / total
     if scores.ends is not None:
         _require_answers(scores.question, weight * below / total, base)
@@ -144,12 +152,37 @@ def weighted_estimate(
     covariance, freedom = _sandwich(
         influence, _some(strata, informative), _some(clusters, informative), weight
     )
+    if population_size is not None:
+        noise = _noise(scores, informative, weight)
+        covariance = _finite(covariance, noise, users, population_size)
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     effect = users * float(weight @ weight) / total**2
     limits = StudentLimits(errors, max(1.0, freedom))
     names = (scores.question or "mean",) if scores.has_mean else scores.names
     notes = few_notes(users) if scores.ends is None else (OF_ANSWERED_NOTE, *few_notes(users))
     return WeightedEstimate(value, errors, users, names, covariance, effect, limits=limits, notes=notes)
+
+
+def _noise(scores: ReportScores, informative: NDArray[np.bool_], weight: Array) -> Array:
+    """Return the weighted mean of the covariance of reports given their answers."""
+    if scores.has_mean:
+        raise ParameterError(
+            named_option("population_size"),
+            "how much of a number's spread is noise is not known",
+            "omit it: without it the error is larger, and on the safe side",
+        )
+    values = scores.values[informative]
+    moments = (values * (weight / weight.sum())[:, None]).T @ values
+    return np.asarray(moments - np.diag(weight @ values / weight.sum()))
+
+
+def _finite(covariance: Array, noise: Array, users: int, size: int) -> Array:
+    """Return the covariance of users out of a population of this size."""
+    if size < users:
+        raise ParameterError(
+            named_option("population_size"), f"{size} people for {users} reports", "give the size of all"
+        )
+    return np.asarray((1.0 - users / size) * covariance + noise / size)
 
 
 def _large_estimate(

@@ -187,6 +187,8 @@ def estimate_groups(options: argparse.Namespace) -> int:
     answers = _answers(options, paths[0])
     margins = None if options.margins is None else _margins(options.margins)
     if options.by is not None:
+        if options.population_size is not None:
+            raise ParameterError("--population-size", "is for all reports, not for groups", "omit it")
         table, differences = by_group(
             answers,
             options.by,
@@ -215,7 +217,9 @@ def estimate_groups(options: argparse.Namespace) -> int:
     _show(
         options,
         {
-            scores.question or "estimate": weighted_estimate(scores, weights, strata, clusters, known)
+            scores.question or "estimate": weighted_estimate(
+                scores, weights, strata, clusters, known, options.population_size
+            )
             for scores in chosen
         },
         paths,

@@ -271,7 +271,7 @@ class ReportScores:
     @property
     def is_large(self) -> bool:
         """Whether there are so many categories that no table of their scores is made."""
-        return self.values.shape[1] < len(self.names)
+        return bool(self.values.shape[1] < len(self.names))
 
     def without_table(self) -> ReportScores:
         """Return the same with scores in pieces, where reports support categories."""

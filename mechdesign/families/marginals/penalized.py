@@ -114,6 +114,9 @@ CROSS_VALIDATED = "cross-validated"
 FOLDS = 4
 """Parts of the users for cross-validation."""
 
+LEAST_CROSSED = 100
+"""With fewer users the penalty is not chosen by cross-validation unless this is requested."""
+
 MOST_PENALTY = 1e9
 
 ROUGH = 1e-3
@@ -285,6 +288,17 @@ class PenalizedTables:
 def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a part for each user, of as equal sizes as can be, whatever their order."""
     return rng.permutation(np.arange(users, dtype=np.int64) % FOLDS)
+
+
+def penalty_for(value: Any, users: int) -> Any:
+    """Return the penalty where reports are at hand: by default cross-validated, with enough users.
+
+    Examples
+    --------
+    >>> penalty_for(None, 5000), penalty_for(None, 50), penalty_for(10, 5000)
+    ('cross-validated', None, 10)
+    """
+    return CROSS_VALIDATED if value is None and users >= LEAST_CROSSED else value
 
 
 def read_penalty(value: Any) -> float | None:

@@ -142,7 +142,8 @@ class CodeTally(Tally):
         return codes
 
     def centred(self, reports: NDArray[Any]) -> Array:
-        return np.array([float(score) for score in self.scores])[np.asarray(reports)]
+        result: Array = np.array([float(score) for score in self.scores])[np.asarray(reports)]
+        return result
 
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
         size = len(self.scores)
