@@ -20,9 +20,10 @@ from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import DifferenceLimits, holm, p_value
 from mechdesign.analysis.weights import OF_ANSWERED_NOTE, raked, weighted_estimate
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.collect.estimate import AttributeMeans, ListedEstimate
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
+from mechdesign.families.survey.results import SurveyResults
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE, interval_figures
 
@@ -225,8 +226,9 @@ def by_group(
     for name in names:
         mask = texts == name
         if plain:
-            groups.append(_own_estimate(answers, scores, mask, name, population))
-            draws.append(groups[-1] if population else _own_estimate(answers, scores, mask, name, True))
+            groups.append(question_estimate(answers, scores, name, population, mask))
+            own = groups[-1] if population else question_estimate(answers, scores, name, True, mask)
+            draws.append(own)
             continue
         inside = np.where(mask, 1.0 if weight is None else weight, 0.0)
         result = weighted_estimate(scores, inside, stratum, clusters, known)
@@ -242,26 +244,55 @@ def by_group(
     return table, _differences(answers, draws)
 
 
-def _own_estimate(
-    answers: ReportTable, scores: ReportScores, mask: NDArray[np.bool_], name: str, population: bool
+def question_estimate(
+    answers: ReportTable,
+    scores: ReportScores,
+    name: str,
+    population: bool,
+    mask: NDArray[np.bool_] | None = None,
 ) -> GroupEstimate:
-    """Return the mechanism's own estimate of a group."""
-    if not (scores.information[mask] > 0.0).any():
+    """Return the mechanism's own estimate of a question, from all reports or those of a group.
+
+    Raises
+    ------
+    EstimationError
+        Where too few of them say anything.
+    """
+    inside = np.ones(len(scores), dtype=bool) if mask is None else mask
+    if not (scores.information[inside] > 0.0).any():
         raise EstimationError(
             named_option("by"), f"no report of the group '{name}' says anything", "join it with another"
         )
-    estimate = answers.mechanism.estimate(answers.reports[mask], population=population)
-    if hasattr(answers.mechanism, "questions"):
+    reports = int((scores.information[inside] > 0.0).sum())
+    estimate = answers.mechanism.estimate(answers.reports[inside], population=population)
+    if isinstance(estimate, SurveyResults):
         result = estimate.result(scores.question)
         estimate = result.estimate if scores.ends is None else result.mean
         if estimate is None:
             raise EstimationError(
                 named_option("by"), f"too few answered in the group '{name}'", "join it with another"
             )
+        reports = int(estimate.users)
+    elif scores.question and isinstance(estimate, AttributeMeans):
+        return _attribute(estimate, scores, name, reports)
     value, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.standard_error)
-    limits = getattr(estimate, "limits", None) or NormalLimits(errors)
     names = ("mean",) if scores.has_mean else scores.names
-    return GroupEstimate(name, names, value, errors, int(estimate.users), limits)
+    if len(value) != len(names):
+        raise EstimationError(
+            named_option("by"), f"a {answers.mechanism.type} has no estimate of one question", "use scores"
+        )
+    limits = getattr(estimate, "limits", None) or NormalLimits(errors)
+    return GroupEstimate(name, names, value, errors, reports, limits)
+
+
+def _attribute(estimate: AttributeMeans, scores: ReportScores, name: str, reports: int) -> GroupEstimate:
+    """Return the mean of one of several numbers."""
+    place = estimate.names.index(scores.question)
+    rows = slice(place, place + 1)
+    limits = SomeLimits(estimate.limits or NormalLimits(estimate.standard_error), rows)
+    return GroupEstimate(
+        name, ("mean",), estimate.value[rows], estimate.standard_error[rows], reports, limits
+    )
 
 
 def _table(

@@ -167,9 +167,9 @@ def _group_options(estimate: argparse.ArgumentParser) -> None:
     estimate.add_argument(
         "--shrunk",
         nargs="?",
-        const="empirical-bayes",
-        choices=("empirical-bayes", "cut", "smooth"),
-        help="also shares for pictures, nearer to the truth in total (default method: empirical-bayes)",
+        const="",
+        choices=("average", "empirical-bayes", "cut", "smooth"),
+        help="also shares for pictures, nearer to the truth in total (default: average; of bins smooth)",
     )
 
 

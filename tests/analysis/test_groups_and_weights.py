@@ -80,16 +80,16 @@ def test_limits_of_a_difference_are_newcombes():
 
 
 def test_differences_cover_and_tests_keep_their_level():
-    """200 surveys of two groups without a difference: p below 0.05 in at most 11 % (error rate 1e-3)."""
+    """70 surveys of two groups without a difference: p below 0.05 in at most 14 % (error rate 2e-3)."""
     chances, inside = [], []
-    for seed in range(200):
+    for seed in range(70):
         _, differences = by_group(answers_for({"a": 0.3, "b": 0.3}, 400, seed), "group")
         assert differences is not None
         low, high = differences.interval()
         inside.append(bool(low[0] <= 0.0 <= high[0]))
         chances.append(differences.p_values[0])
-    assert np.mean(inside) >= 0.89
-    assert np.mean(np.array(chances) < 0.05) <= 0.11
+    assert np.mean(inside) >= 0.86
+    assert np.mean(np.array(chances) < 0.05) <= 0.14
     assert all((chance >= 0.05) == covers for chance, covers in zip(chances, inside, strict=True))
 
 

@@ -353,6 +353,19 @@ class QueryEstimate(ListedEstimate):
         queries = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         return queries @ self.shares, self.mechanism.spread(queries, self.shares, self.users, self.population)
 
+    def share_covariance(self) -> Array:
+        """Return the covariance of the unbiased shares, (n, n), as those of a population.
+
+        With L the scores of the reports, (n, m), and p their probabilities at the projected shares, it is
+        (L diag(p) L' - L p (L p)') / users.
+        """
+        value = self.mechanism.value
+        chances = value.channel @ project_to_simplex(self.shares)
+        middle = value.solver @ chances
+        spread = (value.solver * chances) @ value.solver.T - np.outer(middle, middle)
+        result: Array = spread / self.users
+        return result
+
     def distribution(self) -> Array:
         """Return a cumulative distribution: increasing, from 0 to 1; biased where the estimate was not.
 
