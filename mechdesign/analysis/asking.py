@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.analysis.private_covariates import PrivateDesign, fit_private
 from mechdesign.analysis.regression import Covariates, Regression, fit_categories, fit_linear
 from mechdesign.analysis.report_scores import ReportScores, combined, scores_of
 from mechdesign.collect.collecting import Settings, located, mark_in, report_column
@@ -256,17 +257,24 @@ def regress(
     Raises
     ------
     ParameterError
-        For a private name in the formula, unknown columns and models.
+        For unknown columns and models, and private names that the formula cannot have.
     EstimationError
         For collinear columns and too few reports.
 
     Notes
     -----
-    Coefficients are of the answers, not of the reports: nothing is attenuated. Source: see
-    docs/howto/regression.md.
+    Coefficients are of the answers, not of the reports: nothing is attenuated. One covariate may be a private
+    question of categories: then least squares are made of moments (``private_covariates``), and the outcome
+    may be public. See docs/howto/after_collection.md.
     """
     answers = reports if isinstance(reports, ReportTable) else answers_of(mechanism, reports, public)
     left, right = _sides(formula)
+    if right is not None and (private := private_names(answers, right)):
+        return _regress_private(answers, left, right, private, (model, category), (weights, cluster))
+    if left and left in answers.public:
+        raise ParameterError(
+            "formula", f"'{left}' is public, and so is all that explains it", "no scores are needed for that"
+        )
     scores = answers.question(left, "formula")
     matrix, names = _design_matrix(answers, right, {weights, cluster})
     design = Covariates(
@@ -286,6 +294,67 @@ def regress(
         remedy = "use multinomial, or linear with a category"
         raise ParameterError("model", f"logit is for two categories, not {len(scores.names)}", remedy)
     return fit_categories(scores, design)
+
+
+def private_names(answers: ReportTable, right: str) -> list[str]:
+    """Return the questions among the variables of a formula."""
+    questions = {scores.question for scores in answers.scores if scores.question} - set(answers.public)
+    return [name for name in _parsed(right)[1] if name in questions]
+
+
+def _regress_private(
+    answers: ReportTable,
+    left: str,
+    right: str,
+    private: Sequence[str],
+    chosen: tuple[str | None, str | None],
+    others: tuple[str | None, str | None],
+) -> Regression:
+    """Return the least squares with one private covariate; see ``private_covariates``."""
+    model, category = chosen
+    if len(private) > 1:
+        raise ParameterError(
+            "formula", f"two private covariates ({', '.join(private)})", "name one, or ask for a cross table"
+        )
+    if model not in (None, "linear"):
+        raise ParameterError(
+            "model", f"{model} with the private covariate '{private[0]}'", "use linear: it explains shares"
+        )
+    scores = answers.question(private[0])
+    design = PrivateDesign(
+        scores,
+        *_private_matrices(answers, scores, right),
+        weights_of(answers, others[0]),
+        column_codes(answers, others[1], named_option("cluster")),
+    )
+    if left in answers.public:
+        outcome = answers.public[left]
+        if outcome.dtype == object:
+            raise ParameterError("formula", f"'{left}' holds texts", "name a column of numbers")
+        return fit_private(design, scores.values * outcome[:, None], scores.information, left)
+    explained = answers.question(left, "formula")
+    if explained.question == scores.question:
+        raise ParameterError("formula", f"'{left}' stands on both sides", "explain it by another")
+    if explained.ends is not None:
+        raise ParameterError(
+            "formula", f"'{left}' may be skipped: who answered is private too", "explain it by public columns"
+        )
+    places = [answers.scores.index(one) for one in (scores, explained)]
+    pairs, informative = answers.mechanism.pair_scores(answers.reports, *places)
+    place = _category(explained, category)
+    name = explained.question if place is None else f"{explained.question} = {explained.names[place]}"
+    return fit_private(design, pairs[:, :, place or 0], informative, name)
+
+
+def _private_matrices(
+    answers: ReportTable, scores: ReportScores, right: str
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the design matrix if everybody had a category, for each category of a private covariate."""
+    users, size = len(scores), len(scores.names)
+    public = {name: np.tile(values, size) for name, values in answers.public.items()}
+    every = np.repeat(np.array(scores.names, dtype=object), users)
+    matrix, names = _by_formula({**public, scores.question: every}, right, size * users)
+    return matrix.reshape(size, users, -1), names
 
 
 def _category(scores: ReportScores, category: str | None) -> int | None:
@@ -320,7 +389,9 @@ def _design_matrix(
     """Return the columns of a formula, or a constant and all public columns that are numbers."""
     users = len(answers.scores[0])
     if right is not None:
-        return _by_formula(answers, right)
+        for name in _parsed(right)[1]:
+            answers.column(name, "formula")
+        return _by_formula(answers.public, right, users)
     names = [name for name in answers.public if name not in others]
     texts = [name for name in names if answers.public[name].dtype == object]
     if texts:
@@ -331,27 +402,36 @@ def _design_matrix(
     return np.column_stack(columns), ("Intercept", *names)
 
 
-def _by_formula(answers: ReportTable, right: str) -> tuple[Array, tuple[str, ...]]:
+UNREADABLE = (SyntaxError, ValueError, TypeError, KeyError)
+"""What formulaic raises for a formula, besides its own errors."""
+
+
+def _parsed(right: str) -> tuple[Any, list[str]]:
+    """Return a formula as formulaic reads it, and its variables."""
     try:
-        import pandas as pd
         from formulaic import Formula
         from formulaic.errors import FormulaicError
     except ImportError:
         raise MissingPackageError(
             "formula", "formulas need formulaic", "install mechdesign[analysis], or give the columns alone"
         ) from None
-    unreadable = (FormulaicError, SyntaxError, ValueError, TypeError, KeyError)
     try:
         parsed = Formula(right)
-        variables = sorted(map(str, parsed.required_variables))
-    except unreadable as error:
+        return parsed, sorted(map(str, parsed.required_variables))
+    except (FormulaicError, *UNREADABLE) as error:
         raise _unreadable(right, error) from None
-    for name in variables:
-        answers.column(name, "formula")
-    frame = pd.DataFrame(answers.public, index=range(_rows(answers)))
+
+
+def _by_formula(columns: Public, right: str, rows: int) -> tuple[Array, tuple[str, ...]]:
+    """Return the columns that a formula makes of these, and their names."""
+    parsed, _ = _parsed(right)
+    import pandas as pd
+    from formulaic.errors import FormulaicError
+
+    frame = pd.DataFrame(columns, index=range(rows))
     try:
         matrix = parsed.get_model_matrix(frame, na_action="raise", context={})
-    except unreadable as error:
+    except (FormulaicError, *UNREADABLE) as error:
         raise _unreadable(right, error) from None
     names: Sequence[str] = list(matrix.columns)
     if not names:
@@ -364,7 +444,3 @@ def _unreadable(right: str, error: Exception) -> EstimationError:
     return EstimationError(
         "formula", f"'{right}' cannot be read ({printable(text)})", "see formulaic's grammar"
     )
-
-
-def _rows(answers: ReportTable) -> int:
-    return len(answers.scores[0])

@@ -339,10 +339,18 @@ def _differences(answers: ReportTable, groups: Sequence[GroupEstimate]) -> Diffe
         tuple(name for _ in pairs for name in names),
         tuple(corrected),
         limits=StackedLimits(limits),
-        notes=(f"p-values hold together for all {counted(len(corrected), 'row')} (Holm)",)
-        if len(corrected) > 1
-        else (),
+        notes=_joint_notes(groups, len(corrected)),
     )
+
+
+def _joint_notes(groups: Sequence[GroupEstimate], rows: int) -> tuple[str, ...]:
+    notes: tuple[str, ...] = ()
+    if rows > 1:
+        notes = (f"p-values hold together for all {counted(rows, 'row')} (Holm)",)
+    few = [group.name for group in groups if group.reports < FEW]
+    if few:
+        notes += (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals and p-values are rough",)
+    return notes
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,9 @@ FEW = 30
 SINGULAR = 1e-10
 """Columns whose smallest singular value is below this part of the largest are collinear."""
 
+OUTWARD = 8.0
+"""From so many times the best coefficients one more search begins, which ends at infinity if that is likelier."""
+
 MORE_STARTS = 12
 """Further starts where the likelihood is not concave."""
 
@@ -211,17 +214,22 @@ class Covariates:
 
     def spread(self, influence: Array) -> Array:
         """Return the sum of outer products of influences (n, m), summed by cluster, with n/(n - 1)."""
-        parts = influence
-        if self.clusters is not None:
-            count = int(self.clusters.max()) + 1
-            parts = np.zeros((count, influence.shape[1]))
-            np.add.at(parts, self.clusters, influence)
-        size = len(parts)
-        if size < 2:
-            raise EstimationError(
-                named_option("cluster"), "one cluster has no spread", "name a column with several values"
-            )
-        return np.asarray(parts.T @ parts * (size / (size - 1.0)))
+        return spread_of(influence, self.clusters)
+
+
+def spread_of(influence: Array, clusters: NDArray[np.int64] | None) -> Array:
+    """Return the sum of outer products of influences (n, m), summed by cluster, with n/(n - 1)."""
+    parts = influence
+    if clusters is not None:
+        count = int(clusters.max()) + 1
+        parts = np.zeros((count, influence.shape[1]))
+        np.add.at(parts, clusters, influence)
+    size = len(parts)
+    if size < 2:
+        raise EstimationError(
+            named_option("cluster"), "one cluster has no spread", "name a column with several values"
+        )
+    return np.asarray(parts.T @ parts * (size / (size - 1.0)))
 
 
 def require_full_rank(matrix: Array, names: Sequence[str]) -> None:
@@ -463,6 +471,8 @@ class MultinomialModel:
             scale = 1.0 / np.sqrt((self.matrix**2).mean(axis=0))
             ends += [self._ascent(2.0 * rng.normal(size=self.shape) * scale) for _ in range(MORE_STARTS)]
         values = [self.value(end) for end in ends]
+        ends.append(self._ascent(OUTWARD * ends[int(np.argmax(values))]))  # is it likelier at infinity?
+        values.append(self.value(ends[-1]))
         place = int(np.argmax(values))
         flat = [end for end, value in zip(ends, values, strict=True) if value < values[place] - 1e-3]
         return ends[place], any(np.abs(end).max() < FAR for end in flat)

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.analysis.likelihood_tests import most_likely_shares
+from mechdesign.analysis.regression import few_notes
 from mechdesign.collect.estimate import FrequencyEstimate, project_to_simplex
 from mechdesign.collect.intervals import normal_quantile
 from mechdesign.core.errors import MethodError, ParameterError, counted, suggestion
@@ -41,6 +42,8 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.families.workload.estimate import QueryEstimate
+from mechdesign.show.figure import Figure
+from mechdesign.show.panels import SHARE, interval_figures
 from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
@@ -113,7 +116,22 @@ class ShownShares(Tidy):
         return (
             "for pictures, rankings and totals: these shares are biased and have no intervals; the estimate "
             "is the unbiased value",
+            *few_notes(self.users),
         )
+
+    def figures(self) -> list[Figure]:
+        """Return the shown shares next to the unbiased estimates with their intervals."""
+        ends = (self.unbiased - 1.96 * self.standard_error, self.unbiased + 1.96 * self.standard_error)
+        lead = f"{self.question}: " if self.question else ""
+        unbiased = interval_figures(
+            f"{lead}unbiased estimates", self.categories, self.unbiased, ends, "category", "share",
+            possible=SHARE,
+        )  # fmt: skip
+        shown = interval_figures(
+            f"{lead}shown shares ({self.method})", self.categories, self.value, (self.value, self.value),
+            "category", "share", possible=SHARE,
+        )  # fmt: skip
+        return [*shown, *unbiased]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -128,7 +146,8 @@ class ShownShares(Tidy):
         ]
         more = f"\n... and {len(rows) - 60} more" if len(rows) > 60 else ""
         text = table(["category", "shown", "estimate", "std error"], rows[:60])
-        return f"{counted(self.users, 'report')}, {self.method}\n{text}{more}\nnote: {self.notes[0]}"
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{counted(self.users, 'report')}, {self.method}\n{text}{more}{notes}"
 
     __repr__ = __str__
 
@@ -200,6 +219,10 @@ class ShownSurvey(Tidy):
     def tidy(self, level: float = 0.95) -> Columns:
         tables = [part.tidy(level) for part in self.parts]
         return {name: [value for one in tables for value in one[name]] for name in tables[0]}
+
+    def figures(self) -> list[Figure]:
+        """Return the pictures of all questions."""
+        return [figure for part in self.parts for figure in part.figures()]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""

@@ -598,6 +598,24 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
 
         raise without_scores(self.type)
 
+    def pair_scores(
+        self, reports: Any, first: int, second: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return unbiased scores (n, k_1, k_2) of the pair of answers to two questions, and weights (n,).
+
+        Each score has the mean 1 where these are the answers, else 0; of a number the axis is of length 1,
+        and its value is the factor. Weights are 0 where a report says nothing about the pair.
+
+        Parameters
+        ----------
+        reports : array
+        first, second : int
+            Places of different questions in :meth:`report_scores`.
+        """
+        raise MethodError(
+            "scores", f"no report of a {self.type} says two answers of a user", "ask both in one survey"
+        )
+
     def common_randomizer(self) -> Randomizer | None:
         """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.
 

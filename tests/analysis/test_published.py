@@ -53,9 +53,8 @@ WARNER = KaryResponse.of(2, math.log(5.0))
 """Warner's design with p = 1/6: reports of yes are likelier of who has it not, and turned round."""
 
 
-@pytest.fixture(scope="module")
-def people():
-    """The 1,000 people of RRreg's vignette: who has the attribute, what they reported, and a covariate."""
+def drawn_people():
+    """Return the 1,000 people of RRreg's vignette: who has it, what they reported, and a covariate."""
     random, users = RGenerator(123), 1000
     question = random.uniform(users)
     has = random.uniform(users) >= 0.7
@@ -65,6 +64,12 @@ def people():
     covariate[has] = 1.0 + random.normal(int(has.sum()))
     covariate[~has] = random.normal(int((~has).sum()))
     return has, reported.astype(int), covariate
+
+
+@pytest.fixture(scope="module")
+def people():
+    """The people of the vignette."""
+    return drawn_people()
 
 
 def test_the_generator_is_that_of_r(people):

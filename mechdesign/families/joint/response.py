@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
@@ -312,6 +313,14 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             likelihood = scaled(np.where(bits, 1.0, ratio))
             result.append(ReportScores(str(name), labels, values, np.ones(len(bits)), likelihood))
         return tuple(result)
+
+    def pair_scores(
+        self, reports: Any, first: int, second: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the products of both scores: the bits are drawn apart."""
+        scores = self.report_scores(reports)
+        values = scores[first].values[:, :, None] * scores[second].values[:, None, :]
+        return values, np.ones(len(values))
 
     def aggregator(self) -> PatternCounts:
         return PatternCounts(self)

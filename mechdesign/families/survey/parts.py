@@ -23,7 +23,7 @@ from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets
 from mechdesign.collect.report_scores import counted_tables, scaled, supported_tables
-from mechdesign.core.errors import ParameterError, RowError
+from mechdesign.core.errors import MethodError, ParameterError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.bits import as_texts
@@ -102,6 +102,12 @@ class SurveyPart(Sealed):
         Of a number reported for its mean the scores are its values, (n, 1), and there are no likelihoods.
         """
 
+    def pairs(self, read: Any, first: int, second: int) -> Array:
+        """Return scores (n, k_1, k_2) of pairs of categories of two of its questions."""
+        raise MethodError(
+            "scores", f"a part of kind '{self.kind}' has one question", "name two of another part"
+        )
+
     def evidence_in(
         self, counter: Any, places: Sequence[int], information: float
     ) -> TableReports | OrderedReports | None:
@@ -169,6 +175,15 @@ class TablePart(SurveyPart):
         shape = (len(values), *self.sizes)
         return values.reshape(shape).sum(axis=axes), scaled(likelihood.reshape(shape).mean(axis=axes))
 
+    def pairs(self, read: Any, first: int, second: int) -> Array:
+        oracle = self.mechanism
+        of_reports = counted_tables if isinstance(oracle, KaryResponse) else supported_tables
+        values = of_reports(oracle, read)[0].reshape(-1, *self.sizes)
+        axes = [self.places.index(place) for place in (first, second)]
+        others = tuple(axis + 1 for axis in range(len(self.places)) if axis not in axes)
+        table = values.sum(axis=others)
+        return table if axes[0] < axes[1] else table.transpose(0, 2, 1)
+
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         counts, oracle = np.asarray(counter.counts), self.mechanism
         table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)
@@ -211,6 +226,11 @@ class SetPart(SurveyPart):
     def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
         values, likelihood = self.mechanism.attribute_tables(read, self.places.index(place))
         return values, likelihood
+
+    def pairs(self, read: Any, first: int, second: int) -> Array:
+        axes = (self.places.index(place) for place in (first, second))
+        values: Array = self.mechanism.pair_tables(read, *axes)
+        return values
 
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         axis = self.places.index(places[0])

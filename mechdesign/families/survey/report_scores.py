@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mechdesign.families.survey.parts import SurveyPart
     from mechdesign.families.survey.survey import SurveyMechanism
 
+Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
@@ -46,6 +47,49 @@ def survey_scores(survey: SurveyMechanism, reports: Any) -> tuple[ReportScores, 
             for question in part.places:
                 _fill(results[question], survey, part, read, question, rows)
     return tuple(results)
+
+
+def survey_pairs(survey: SurveyMechanism, reports: Any, first: int, second: int) -> tuple[Array, Array]:
+    """Return scores of the pair of answers to two questions, and which reports say something about it.
+
+    A part about both has the scores of its table. Reports of two parts are drawn apart given the answers, so
+    that the product of their scores has the mean of the product.
+    """
+    designs, payloads = survey.aggregator().parsed(np.asarray(reports))
+    blanks = [_blank(survey, place, 0) for place in (first, second)]
+    sizes = [blank.values.shape[1] for blank in blanks]
+    values, weights = np.zeros((len(designs), *sizes)), np.zeros(len(designs))
+    require_room(len(designs), sizes[0] * sizes[1])
+    for number, parts in enumerate(survey.split.branches):
+        rows = np.flatnonzero(designs == number)
+        both = [
+            next((place for place, part in enumerate(parts) if asked in part.places), None)
+            for asked in (first, second)
+        ]
+        if not len(rows) or None in both:
+            continue
+        fields = [payloads[row].split("|") for row in rows]
+        reads = [parts[place].read(np.array([field[place] for field in fields])) for place in both]
+        if both[0] == both[1]:
+            table = parts[both[0]].pairs(reads[0], first, second)
+        else:
+            one, two = (
+                parts[place].tables(read, asked)[0]
+                for place, read, asked in zip(both, reads, (first, second), strict=True)
+            )
+            table = one[:, :, None] * two[:, None, :]
+        for axis, blank in enumerate(blanks, 1):
+            table = _in_units(table, blank, axis)
+        values[rows], weights[rows] = table, 1.0
+    return values, weights
+
+
+def _in_units(table: Array, scores: ReportScores, axis: int) -> Array:
+    """Return a table whose axis of a number is its value, where it was rounded to one of its ends."""
+    if scores.range is None or table.shape[axis] == 1:
+        return table
+    ends = np.moveaxis(table, axis, -1) @ np.array(scores.range)
+    return np.expand_dims(ends, axis)
 
 
 def _blank(survey: SurveyMechanism, place: int, users: int) -> ReportScores:

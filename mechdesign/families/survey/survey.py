@@ -45,7 +45,7 @@ from mechdesign.families.survey.part_plans import best_part, expected_errors, pa
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
-from mechdesign.families.survey.report_scores import survey_scores
+from mechdesign.families.survey.report_scores import survey_pairs, survey_scores
 from mechdesign.families.survey.results import (
     Request,
     SurveyResults,
@@ -355,6 +355,11 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
         return survey_scores(self, reports)
+
+    def pair_scores(
+        self, reports: Any, first: int, second: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return survey_pairs(self, reports, first, second)
 
     def aggregator(self) -> SurveyCounts:
         """Return empty counters; those of many servers can be merged."""

@@ -220,6 +220,32 @@ class SetResponse(AttributeMechanism[SetEstimate]):
             result.append(ReportScores(str(name), labels, values, np.ones(len(values)), likelihood))
         return tuple(result)
 
+    def pair_scores(self, reports: Any, first: int, second: int) -> tuple[Array, Array]:
+        if self.sets.kind != "product":
+            raise without_scores(self.type)
+        values = self.pair_tables(self.read(reports), first, second)
+        return values, np.ones(len(values))
+
+    def pair_tables(self, read: Packed, first: int, second: int) -> Array:
+        """Return scores of pairs of values of two attributes, (n, k_1, k_2), of a product of sets.
+
+        With the share rho the set is drawn around the answer, and then holds another value of an attribute
+        with a = (w - 1)/(k - 1), apart in both: the product of the bits has the mean
+        (1 - rho) w_1 w_2/(k_1 k_2) + rho A_1 A_2 with A = (1 - a) I + a J, which is inverted.
+        """
+        share, product, even = self.include / TOTAL, None, 1.0
+        bits = unpacked_members(read, 8 * read.shape[1])
+        for axis in (first, second):
+            width, size = self.sets.widths[axis], self.attributes.sizes[axis]
+            other = (width - 1.0) / (size - 1.0)
+            inverse = np.linalg.inv((1.0 - other) * np.eye(size) + other)
+            held = bits[:, self.layout.places[(axis,)]] @ inverse
+            even = even * width / size * inverse.sum(axis=0)[0]
+            product = held if product is None else product[:, :, None] * held[:, None, :]
+        assert product is not None
+        result: Array = (product - (1.0 - share) * even) / share
+        return result
+
     def attribute_tables(self, read: Packed, axis: int) -> tuple[Array, Array]:
         """Return scores and likelihoods, both (n, k), about one question of a product of sets."""
         cells, size = self.layout.places[(axis,)], self.attributes.sizes[axis]
