@@ -47,7 +47,7 @@ SINGULAR = 1e-10
 """Columns whose smallest singular value is below this part of the largest are collinear."""
 
 OUTWARD = 8.0
-"""From so many times the best coefficients one more search begins, which ends at infinity if that is likelier."""
+"""One more search begins at so many times the best coefficients: is it likelier at infinity?"""
 
 MORE_STARTS = 12
 """Further starts where the likelihood is not concave."""

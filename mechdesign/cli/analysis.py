@@ -271,8 +271,8 @@ def _margins(path: str) -> dict[str, dict[str, float]]:
     return result
 
 
-def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]) -> None:
-    """Print results, or write their tables."""
+def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str], flat: bool = False) -> None:
+    """Print results, or write their tables; the plain values of a single one without its name where flat."""
     from mechdesign.core.errors import counted
     from mechdesign.core.values import encode
 
@@ -305,7 +305,8 @@ def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]
             rows = write_results(options.output, tables)
         print(f"{options.output}: {counted(rows, 'row')}", file=sys.stderr if options.json else sys.stdout)
     if options.json:
-        print_json(encode({name: result.as_json() for name, result in results.items()}))
+        values = {name: result.as_json() for name, result in results.items()}
+        print_json(encode(next(iter(values.values())) if flat else values))
     elif options.output is None:
         print(
             "\n\n".join(
