@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from mechdesign.analysis.asking import ReportTable, column_codes, weights_of
 from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import DifferenceLimits, holm, p_value
+from mechdesign.analysis.student import DifferenceLimits, NotedEstimate, holm, p_value
 from mechdesign.analysis.weights import OF_ANSWERED_NOTE, raked, weighted_estimate
-from mechdesign.collect.estimate import AttributeMeans, ListedEstimate
+from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
 from mechdesign.families.survey.results import SurveyResults
@@ -46,7 +46,7 @@ class StackedLimits(Limits):
 
 
 @dataclass(frozen=True, repr=False)
-class GroupEstimates(ListedEstimate):
+class GroupEstimates(NotedEstimate):
     """Estimates for each group: one row a group and category.
 
     Attributes
@@ -109,7 +109,7 @@ class GroupEstimates(ListedEstimate):
 
 
 @dataclass(frozen=True, repr=False)
-class Differences(ListedEstimate):
+class Differences(NotedEstimate):
     """Differences between groups, one row a pair and category.
 
     Attributes

@@ -589,7 +589,8 @@ def _redrawn(answers: ReportTable, question: str, shares: Array, rng: np.random.
     mechanism = answers.mechanism
     codes = rng.choice(len(shares), size=len(answers.reports), p=shares)
     reports = mechanism.randomize(_simulated(mechanism, question, codes), rng=rng)
-    return next(one for one in mechanism.report_scores(reports) if one.question == question)
+    every: tuple[ReportScores, ...] = mechanism.report_scores(reports)
+    return next(one for one in every if one.question == question)
 
 
 def _simulated(mechanism: Any, question: str, codes: NDArray[np.int64]) -> Any:

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import StudentLimits
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.analysis.student import NotedEstimate, StudentLimits
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
 from mechdesign.show.figure import Figure
@@ -57,7 +56,7 @@ CLOSE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class Regression(ListedEstimate):
+class Regression(NotedEstimate):
     """The coefficients of a regression, with their errors.
 
     Attributes

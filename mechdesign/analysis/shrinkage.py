@@ -42,8 +42,8 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.families.workload.estimate import QueryEstimate
-from mechdesign.show.figure import Figure
-from mechdesign.show.panels import SHARE, interval_figures
+from mechdesign.show.figure import Bars, Figure, Panel
+from mechdesign.show.panels import SHARE, axis_names, interval_figures
 from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
@@ -108,6 +108,7 @@ class ShownShares(Tidy):
             "low": nothing,
             "high": nothing,
             "shown": self.value.tolist(),
+            "note": ["; ".join(self.notes)] * len(self.value),
         }
 
     @property
@@ -127,11 +128,15 @@ class ShownShares(Tidy):
             f"{lead}unbiased estimates", self.categories, self.unbiased, ends, "category", "share",
             possible=SHARE,
         )  # fmt: skip
-        shown = interval_figures(
-            f"{lead}shown shares ({self.method})", self.categories, self.value, (self.value, self.value),
-            "category", "share", possible=SHARE,
-        )  # fmt: skip
-        return [*shown, *unbiased]
+        places = np.arange(len(self.value))
+        bars = Panel(
+            "category",
+            "share",
+            [Bars(x=places, y=self.value, label="shown share")],
+            x_names=axis_names(self.categories),
+        )
+        caption = f"Bars are shares for pictures ({self.method}): biased one by one, without intervals."
+        return [Figure(f"{lead}shown shares", [bars], caption), *unbiased]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""

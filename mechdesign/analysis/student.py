@@ -1,4 +1,4 @@
-"""Intervals by Student's t, of differences from the intervals of their parts, and tests of many at once."""
+"""Rows with notes; intervals by Student's t; differences by the limits of their parts; tests of many at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, normal_quantile
+from mechdesign.data.tidy import Columns
 
 Array = NDArray[np.float64]
 
@@ -21,6 +23,14 @@ FAR = 9.0
 
 FARTHEST = 38.0
 """Standard deviations beyond which a normal tail is 0 in doubles."""
+
+
+class NotedEstimate(ListedEstimate):
+    """Estimates whose tables have a note in every row: what stands beside numbers goes with them."""
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        columns = super().tidy(level)
+        return {**columns, "note": ["; ".join(self._said())] * len(columns["estimate"])}
 
 
 def student_quantile(tail: float, freedom: float) -> float:

@@ -24,8 +24,7 @@ from mechdesign.analysis.asking import ReportTable
 from mechdesign.analysis.groups import GroupEstimate, SomeLimits, question_estimate
 from mechdesign.analysis.likelihood_tests import panel_covariance
 from mechdesign.analysis.regression import FEW
-from mechdesign.analysis.student import CorrelatedLimits, holm, p_value
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.analysis.student import CorrelatedLimits, NotedEstimate, holm, p_value
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.show.figure import Figure
@@ -35,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class WaveChanges(ListedEstimate):
+class WaveChanges(NotedEstimate):
     """Changes of shares, or of a mean: second wave less first.
 
     Attributes

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from mechdesign.analysis.regression import few_notes
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import StudentLimits
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.analysis.student import NotedEstimate, StudentLimits
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, named_option, suggestion
 from mechdesign.show.figure import Figure
@@ -49,7 +48,7 @@ CLOSE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class WeightedEstimate(ListedEstimate):
+class WeightedEstimate(NotedEstimate):
     """Weighted shares of the categories of an answer, or the weighted mean of a number.
 
     Attributes
@@ -186,7 +185,10 @@ def _finite(covariance: Array, noise: Array, users: int, size: int) -> Array:
 
 
 def _large_estimate(
-    scores: ReportScores, weight: Array, informative: NDArray[np.bool_], design: tuple[Array | None, ...]
+    scores: ReportScores,
+    weight: Array,
+    informative: NDArray[np.bool_],
+    design: tuple[NDArray[Any] | None, ...],
 ) -> WeightedEstimate:
     """Return weighted shares of very many categories: sums by support, without a table of scores.
 

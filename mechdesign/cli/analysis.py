@@ -184,9 +184,8 @@ def _test(options: argparse.Namespace) -> int:
             raise ParameterError(f"--{name.replace('_', '-')}", "needs --wave", "omit it")
     answers, question = _answers(options, options.reports), options.question or ""
     if options.by is not None:
-        _show(
-            options, {"test": independence(answers, options.by, question, options.draws)}, [options.reports]
-        )
+        result = independence(answers, options.by, question, options.draws)
+        _show(options, {"test": result}, [options.reports], flat=True)
         return FINE
     other = _answers(options, options.wave, options.wave_mechanism)
     results: dict[str, Any] = {}

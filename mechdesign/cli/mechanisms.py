@@ -167,8 +167,8 @@ def _group_options(estimate: argparse.ArgumentParser) -> None:
     estimate.add_argument(
         "--shrunk",
         nargs="?",
-        const="",
-        choices=("average", "empirical-bayes", "cut", "smooth"),
+        const="default",
+        choices=("default", "average", "empirical-bayes", "cut", "smooth"),
         help="also shares for pictures, nearer to the truth in total (default: average; of bins smooth)",
     )
 

@@ -500,7 +500,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
         answers = np.arange(self.labels.size) if place is None else np.array([place])
-        return np.asarray(read)[:, None] == answers
+        result: NDArray[np.bool_] = np.asarray(read)[:, None] == answers
+        return result
 
     def weight_ratio(self) -> float:
         own, other = self.support_shares()

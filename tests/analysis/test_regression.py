@@ -194,7 +194,7 @@ def test_separation_is_said():
 
 
 def test_a_likelihood_that_is_larger_at_infinity_is_said():
-    """Two groups of 20 reports, each all of one kind: no finite coefficients are likelier than infinite ones."""
+    """Two groups of 20 reports, each all of one kind: infinite coefficients are likeliest."""
     mechanism, x = KaryResponse.of(2, 1.0), np.repeat([0.0, 1.0], 20)
     reports = np.concatenate([np.zeros(20), np.ones(20)]).astype(int)
     fit = regress(mechanism, reports, {"x": x})

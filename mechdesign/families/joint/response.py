@@ -308,7 +308,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             labels = tuple(map(str, self.attributes.labels[axis].shown()))
             bits = every[:, start : start + len(labels)]
             start += len(labels)
-            values = (bits - other) / (own - other)
+            values = np.asarray((bits - other) / (own - other), dtype=np.float64)
             values += (1.0 - values.sum(axis=1, keepdims=True)) / len(labels)  # the sum is 1: less noise
             likelihood = scaled(np.where(bits, 1.0, ratio))
             result.append(ReportScores(str(name), labels, values, np.ones(len(bits)), likelihood))

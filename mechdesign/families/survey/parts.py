@@ -165,10 +165,14 @@ class TablePart(SurveyPart):
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
         return self.mechanism.read(texts if named else whole_numbers(texts))
 
+    def _cells(self, read: Any) -> tuple[Array, Array | None]:
+        """Return scores and likelihoods of the cells of the whole table."""
+        if isinstance(self.mechanism, KaryResponse):
+            return counted_tables(self.mechanism, read)
+        return supported_tables(self.mechanism, read)
+
     def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
-        oracle = self.mechanism
-        of_reports = counted_tables if isinstance(oracle, KaryResponse) else supported_tables
-        values, likelihood = of_reports(oracle, read)
+        values, likelihood = self._cells(read)
         if len(self.places) == 1 or likelihood is None:
             return values, likelihood
         axes = tuple(axis + 1 for axis, other in enumerate(self.places) if other != place)
@@ -176,12 +180,10 @@ class TablePart(SurveyPart):
         return values.reshape(shape).sum(axis=axes), scaled(likelihood.reshape(shape).mean(axis=axes))
 
     def pairs(self, read: Any, first: int, second: int) -> Array:
-        oracle = self.mechanism
-        of_reports = counted_tables if isinstance(oracle, KaryResponse) else supported_tables
-        values = of_reports(oracle, read)[0].reshape(-1, *self.sizes)
+        values = self._cells(read)[0].reshape(-1, *self.sizes)
         axes = [self.places.index(place) for place in (first, second)]
         others = tuple(axis + 1 for axis in range(len(self.places)) if axis not in axes)
-        table = values.sum(axis=others)
+        table: Array = values.sum(axis=others)
         return table if axes[0] < axes[1] else table.transpose(0, 2, 1)
 
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:

@@ -63,20 +63,17 @@ def survey_pairs(survey: SurveyMechanism, reports: Any, first: int, second: int)
     for number, parts in enumerate(survey.split.branches):
         rows = np.flatnonzero(designs == number)
         both = [
-            next((place for place, part in enumerate(parts) if asked in part.places), None)
-            for asked in (first, second)
+            place for asked in (first, second) for place, part in enumerate(parts) if asked in part.places
         ]
-        if not len(rows) or None in both:
+        if not len(rows) or len(both) < 2:
             continue
         fields = [payloads[row].split("|") for row in rows]
         reads = [parts[place].read(np.array([field[place] for field in fields])) for place in both]
         if both[0] == both[1]:
             table = parts[both[0]].pairs(reads[0], first, second)
         else:
-            one, two = (
-                parts[place].tables(read, asked)[0]
-                for place, read, asked in zip(both, reads, (first, second), strict=True)
-            )
+            asked = zip(both, reads, (first, second), strict=True)
+            one, two = (parts[place].tables(read, question)[0] for place, read, question in asked)
             table = one[:, :, None] * two[:, None, :]
         for axis, blank in enumerate(blanks, 1):
             table = _in_units(table, blank, axis)

@@ -354,17 +354,18 @@ class QueryEstimate(ListedEstimate):
         return queries @ self.shares, self.mechanism.spread(queries, self.shares, self.users, self.population)
 
     def share_covariance(self) -> Array:
-        """Return the covariance of the unbiased shares, (n, n), as those of a population.
+        """Return the covariance of the unbiased shares, (n, n), of users drawn from a population.
 
-        With L the scores of the reports, (n, m), and p their probabilities at the projected shares, it is
-        (L diag(p) L' - L p (L p)') / users.
+        From the variances of sums: cov(i, j) = (var(i + j) - var(i) - var(j)) / 2.
         """
-        value = self.mechanism.value
-        chances = value.channel @ project_to_simplex(self.shares)
-        middle = value.solver @ chances
-        spread = (value.solver * chances) @ value.solver.T - np.outer(middle, middle)
-        result: Array = spread / self.users
-        return result
+        size = len(self.shares)
+        result, unit = np.empty((size, size)), np.eye(size)
+        for place in range(size):
+            errors = self.mechanism.spread(unit[place] + unit, self.shares, self.users, True)
+            result[place] = errors**2
+        variances = np.diag(result) / 4.0  # of twice a share
+        covariance: Array = (result - variances[:, None] - variances) / 2.0
+        return covariance
 
     def distribution(self) -> Array:
         """Return a cumulative distribution: increasing, from 0 to 1; biased where the estimate was not.

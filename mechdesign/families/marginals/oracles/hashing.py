@@ -98,7 +98,8 @@ class LocalHashing(SupportOracle):
     def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
         seeds, values = np.divmod(np.asarray(read), self.family.buckets)
         numbers = np.arange(self.labels.size) if place is None else np.array([place])
-        return self.family.buckets_of(seeds[:, None], numbers) == values[:, None]
+        result: NDArray[np.bool_] = self.family.buckets_of(seeds[:, None], numbers) == values[:, None]
+        return result
 
     def weight_ratio(self) -> float:
         """Return the weight of a bucket that is not the own one over that of the own one."""

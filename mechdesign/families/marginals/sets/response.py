@@ -233,13 +233,14 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         with a = (w - 1)/(k - 1), apart in both: the product of the bits has the mean
         (1 - rho) w_1 w_2/(k_1 k_2) + rho A_1 A_2 with A = (1 - a) I + a J, which is inverted.
         """
-        share, product, even = self.include / TOTAL, None, 1.0
+        share, even = self.include / TOTAL, 1.0
+        product: Array | None = None
         bits = unpacked_members(read, 8 * read.shape[1])
         for axis in (first, second):
-            width, size = self.sets.widths[axis], self.attributes.sizes[axis]
+            size, width = self.law.factors[axis]
             other = (width - 1.0) / (size - 1.0)
             inverse = np.linalg.inv((1.0 - other) * np.eye(size) + other)
-            held = bits[:, self.layout.places[(axis,)]] @ inverse
+            held: Array = bits[:, self.layout.places[(axis,)]] @ inverse
             even = even * width / size * inverse.sum(axis=0)[0]
             product = held if product is None else product[:, :, None] * held[:, None, :]
         assert product is not None
@@ -250,11 +251,11 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         """Return scores and likelihoods, both (n, k), about one question of a product of sets."""
         cells, size = self.layout.places[(axis,)], self.attributes.sizes[axis]
         bits = unpacked_members(read, 8 * read.shape[1])[:, cells]
-        width, share = self.sets.widths[axis], self.include / TOTAL
+        width, share = self.law.factors[axis][1], self.include / TOTAL
         own = share + (1.0 - share) * width / size
         other = (width - own) / (size - 1)
         ratio = (1.0 - own) / (size - width) / (own / width) if width < size else 1.0
-        return (bits - other) / (own - other), np.where(bits, 1.0, ratio)
+        return np.asarray((bits - other) / (own - other)), np.asarray(np.where(bits, 1.0, ratio))
 
     def aggregator(self) -> SetCounts:
         return SetCounts(self)
