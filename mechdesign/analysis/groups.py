@@ -302,6 +302,8 @@ def _table(
     population: bool,
     notes: tuple[str, ...],
 ) -> GroupEstimates:
+    if len(groups) == 1:
+        notes += (f"'{column}' has one value: there is nothing to compare",)
     few = [group.name for group in groups if group.reports < FEW]
     if few:
         notes += (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals are rough",)

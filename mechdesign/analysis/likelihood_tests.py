@@ -409,7 +409,7 @@ def equal_waves(
     if covariance is None:
         return result
     note = (
-        f"{counted(pairs, 'person')} answered both waves: Wald uses their covariance; the likelihood "
+        f"{counted(pairs, 'user')} answered both waves: Wald uses their covariance; the likelihood "
         "ratio takes the waves for independent"
     )
     return replace(result, notes=(*result.notes, note))

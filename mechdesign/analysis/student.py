@@ -1,4 +1,4 @@
-"""Rows with notes; intervals by Student's t; differences by the limits of their parts; tests of many at once."""
+"""Rows with notes; intervals by Student's t; differences by the limits of their parts; many tests at once."""
 
 from __future__ import annotations
 
@@ -58,6 +58,29 @@ class StudentLimits(Limits):
     def distances(self, tail: float) -> tuple[Array, Array]:
         width = student_quantile(tail, self.freedom) * np.asarray(self.standard_error)
         return width, width
+
+
+@dataclass(frozen=True)
+class QuotientLimits(Limits):
+    """The limits of a quotient a/b of means with an error each (Fieller 1954), Student's quantile in both.
+
+    They are the t with (a - t b)^2 <= q^2 (V_aa - 2 t V_ab + t^2 V_bb): where b is not clear of 0, all t.
+    """
+
+    means: tuple[float, float]
+    covariance: Any
+    freedom: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        square = student_quantile(tail, self.freedom) ** 2
+        (above, below), spread = self.means, np.asarray(self.covariance)
+        lead = below * below - square * spread[1, 1]
+        if lead <= 0.0:
+            return np.array([np.inf]), np.array([np.inf])
+        middle = (above * below - square * spread[0, 1]) / lead
+        rest = middle * middle - (above * above - square * spread[0, 0]) / lead
+        half, value = math.sqrt(max(rest, 0.0)), above / below
+        return np.array([value - middle + half]), np.array([middle + half - value])
 
 
 def difference_distances(first: tuple[Any, Any], second: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -171,7 +171,7 @@ def _notes(waves: Sequence[GroupEstimate], identifier: str | None, pairs: int, r
     if identifier is None:
         notes += ("waves count as independent; of the same people, name the column that tells who is who",)
     else:
-        notes += (f"{counted(pairs, 'person')} answered both waves",)
+        notes += (f"{counted(pairs, 'user')} answered both waves",)
     few = [wave.name for wave in waves if wave.reports < FEW]
     if few:
         notes += (f"fewer than {FEW} reports in the {' and the '.join(few)} wave: intervals are rough",)

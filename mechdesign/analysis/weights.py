@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from mechdesign.analysis.regression import few_notes
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import NotedEstimate, StudentLimits
+from mechdesign.analysis.student import NotedEstimate, QuotientLimits, StudentLimits
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, named_option, suggestion
 from mechdesign.show.figure import Figure
@@ -143,10 +143,7 @@ def weighted_estimate(
     value = weight @ above / (total * base)
     rest = (above - below[:, None] * value) / base
     if calibration is not None:
-        known = calibration[informative]
-        root = np.sqrt(weight)[:, None]
-        slope, *_ = np.linalg.lstsq(root * known, root * rest, rcond=None)
-        rest = rest - known @ slope
+        rest = _calibrated(rest, weight, calibration[informative])
     influence = rest * (weight / total)[:, None]
     covariance, freedom = _sandwich(
         influence, _some(strata, informative), _some(clusters, informative), weight
@@ -156,10 +153,25 @@ def weighted_estimate(
         covariance = _finite(covariance, noise, users, population_size)
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     effect = users * float(weight @ weight) / total**2
-    limits = StudentLimits(errors, max(1.0, freedom))
+    limits: Limits = StudentLimits(errors, max(1.0, freedom))
+    if scores.ends is not None:
+        both = np.column_stack([above[:, 0], below])
+        means = weight @ both / total
+        parts = (both - means) * (weight / total)[:, None]
+        if calibration is not None:
+            parts = _calibrated(both - means, weight, calibration[informative]) * (weight / total)[:, None]
+        spread, _ = _sandwich(parts, _some(strata, informative), _some(clusters, informative), weight)
+        limits = QuotientLimits((float(means[0]), float(means[1])), spread, max(1.0, freedom))
     names = (scores.question or "mean",) if scores.has_mean else scores.names
     notes = few_notes(users) if scores.ends is None else (OF_ANSWERED_NOTE, *few_notes(users))
     return WeightedEstimate(value, errors, users, names, covariance, effect, limits=limits, notes=notes)
+
+
+def _calibrated(rest: Array, weight: Array, known: Array) -> Array:
+    """Return the residuals of a weighted regression on the indicators of the margins."""
+    root = np.sqrt(weight)[:, None]
+    slope, *_ = np.linalg.lstsq(root * known, root * rest, rcond=None)
+    return np.asarray(rest - known @ slope)
 
 
 def _noise(scores: ReportScores, informative: NDArray[np.bool_], weight: Array) -> Array:
@@ -248,10 +260,11 @@ def _sandwich(
         if not len(rows):
             continue
         if len(rows) < 2:
+            thing = "report" if clusters is None else "cluster"
+            where = named_option("cluster" if strata is None else "strata")
+            whole = "the sample" if strata is None else "a stratum"
             raise EstimationError(
-                "strata",
-                "a stratum has one report or one cluster, which has no spread",
-                "join it with another",
+                where, f"{whole} has one {thing}, which has no spread", "join it with another, or omit it"
             )
         centred = rows - rows.mean(axis=0)
         covariance += centred.T @ centred * (len(rows) / (len(rows) - 1.0))

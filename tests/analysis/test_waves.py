@@ -127,7 +127,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert main(["test", "m.json", "w1.csv", "--wave", "w2.csv", "--id", "who", "-o", "t.xlsx"]) == 0
     assert main(["test", "m.json", "w1.csv", "--wave", "w2.csv", "--id", "who"]) == 0
     text = capsys.readouterr().out
-    assert "300 persons answered both waves" in text or "300 people" in text
+    assert "300 users answered both waves" in text
     assert "likelihood ratio" in text
     for wrong, words in (
         (["test", "m.json", "w1.csv"], "expected --by or --wave"),

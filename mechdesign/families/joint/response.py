@@ -309,7 +309,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             bits = every[:, start : start + len(labels)]
             start += len(labels)
             values = np.asarray((bits - other) / (own - other), dtype=np.float64)
-            values += (1.0 - values.sum(axis=1, keepdims=True)) / len(labels)  # the sum is 1: less noise
+            values = values + (1.0 - values.sum(axis=1, keepdims=True)) / len(
+                labels
+            )  # sums are 1: less noise
             likelihood = scaled(np.where(bits, 1.0, ratio))
             result.append(ReportScores(str(name), labels, values, np.ones(len(bits)), likelihood))
         return tuple(result)

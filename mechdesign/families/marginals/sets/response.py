@@ -255,7 +255,9 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         own = share + (1.0 - share) * width / size
         other = (width - own) / (size - 1)
         ratio = (1.0 - own) / (size - width) / (own / width) if width < size else 1.0
-        return np.asarray((bits - other) / (own - other)), np.asarray(np.where(bits, 1.0, ratio))
+        values: Array = np.asarray((bits - other) / (own - other), dtype=np.float64)
+        likelihood: Array = np.where(bits, 1.0, ratio)
+        return values, likelihood
 
     def aggregator(self) -> SetCounts:
         return SetCounts(self)
