@@ -221,6 +221,48 @@ def column_codes(answers: ReportTable, name: str | None, where: str) -> NDArray[
     return codes.ravel().astype(np.int64)
 
 
+def panel_covariance(
+    first: ReportTable, second: ReportTable, question: str, identifier: str
+) -> tuple[Array, int]:
+    """Return the covariance of the means of two waves, (k, k), and how many people answered both.
+
+    With d the deviations of scores from their means times their weights, it is the sum of d_1 d_2' over the
+    people of both. The noise of two reports is independent: it is not in it.
+
+    Raises
+    ------
+    DataError
+        Where a person has two reports in a wave.
+    """
+    places: list[dict[str, int]] = []
+    for table, name in ((first, "first"), (second, "second")):
+        people = table.column(identifier, named_option("id")).astype(str).tolist()
+        known = {person: place for place, person in enumerate(people)}
+        if len(known) < len(people):
+            twice = next(person for person in people if people.count(person) > 1)
+            raise DataError(
+                f"column '{identifier}'",
+                f"'{twice}' stands twice in the {name} wave",
+                "leave one report a person",
+            )
+        places.append(known)
+    both = [person for person in places[0] if person in places[1]]
+    if not both:
+        raise DataError(
+            f"column '{identifier}'", "nobody answered both waves", "omit it, or name the column of people"
+        )
+    parts = []
+    for table, known in zip((first, second), places, strict=True):
+        scores = table.question(question)
+        above, below = scores.ratio()
+        weight = scores.information / scores.information.sum()
+        base = float(weight @ below)
+        mean = weight @ above / base
+        influence = (above - below[:, None] * mean) / base * weight[:, None]
+        parts.append(influence[[known[person] for person in both]])
+    return np.asarray(parts[0].T @ parts[1]), len(both)
+
+
 MODELS = ("linear", "logit", "multinomial")
 
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.asking import ReportTable
+from mechdesign.analysis.asking import ReportTable, panel_covariance
 from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.core.errors import DataError, EstimationError, ParameterError, counted, listed, named_option
+from mechdesign.core.errors import EstimationError, ParameterError, counted, listed, named_option
 from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.families.survey import SurveyMechanism
@@ -347,9 +347,9 @@ def independence(
     pooled = sample_of(scores, column)
 
     def redraw(shares: Array, rng: np.random.Generator) -> list[Array] | None:
-        drawn = _redrawn(answers, scores.question, shares, rng)
-        inside = [mask & (drawn.information > 0.0) for mask in masks]
-        return [_likelihood(drawn)[mask] for mask in inside] if all(map(np.any, inside)) else None
+        fresh = _redrawn(answers, scores.question, shares, rng)
+        inside = [mask & (fresh.information > 0.0) for mask in masks]
+        return [_likelihood(fresh)[mask] for mask in inside] if all(map(np.any, inside)) else None
 
     return _tested(scores, column, samples, _wald(samples, pooled), redraw, draws, seed)
 
@@ -403,7 +403,7 @@ def equal_waves(
         every = [
             _redrawn(table, one.question, shares, rng) for table, one in zip(tables, scores, strict=True)
         ]
-        return [_likelihood(drawn)[drawn.information > 0.0] for drawn in every]
+        return [_likelihood(fresh)[fresh.information > 0.0] for fresh in every]
 
     result = _tested(scores[0], WAVE, samples, _change_wald(samples, covariance), redraw, draws, seed)
     if covariance is None:
@@ -413,48 +413,6 @@ def equal_waves(
         "ratio takes the waves for independent"
     )
     return replace(result, notes=(*result.notes, note))
-
-
-def panel_covariance(
-    first: ReportTable, second: ReportTable, question: str, identifier: str
-) -> tuple[Array, int]:
-    """Return the covariance of the means of two waves, (k, k), and how many people answered both.
-
-    With d the deviations of scores from their means times their weights, it is the sum of d_1 d_2' over the
-    people of both. The noise of two reports is independent: it is not in it.
-
-    Raises
-    ------
-    DataError
-        Where a person has two reports in a wave.
-    """
-    places: list[dict[str, int]] = []
-    for table, name in ((first, "first"), (second, "second")):
-        people = table.column(identifier, named_option("id")).astype(str).tolist()
-        known = {person: place for place, person in enumerate(people)}
-        if len(known) < len(people):
-            twice = next(person for person in people if people.count(person) > 1)
-            raise DataError(
-                f"column '{identifier}'",
-                f"'{twice}' stands twice in the {name} wave",
-                "leave one report a person",
-            )
-        places.append(known)
-    both = [person for person in places[0] if person in places[1]]
-    if not both:
-        raise DataError(
-            f"column '{identifier}'", "nobody answered both waves", "omit it, or name the column of people"
-        )
-    parts = []
-    for table, known in zip((first, second), places, strict=True):
-        scores = table.question(question)
-        above, below = scores.ratio()
-        weight = scores.information / scores.information.sum()
-        base = float(weight @ below)
-        mean = weight @ above / base
-        influence = (above - below[:, None] * mean) / base * weight[:, None]
-        parts.append(influence[[known[person] for person in both]])
-    return np.asarray(parts[0].T @ parts[1]), len(both)
 
 
 def _tested(

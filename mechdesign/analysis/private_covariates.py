@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.regression import Regression, few_notes, spread_of
+from mechdesign.analysis.regression import Regression, few_notes, influence_spread
 from mechdesign.analysis.report_scores import ReportScores
 from mechdesign.analysis.student import StudentLimits
 from mechdesign.core.errors import EstimationError, counted
@@ -96,7 +96,7 @@ def fit_private(design: PrivateDesign, products: Array, informative: Array, outc
     fitted = matrices @ value  # (k, n)
     pulls = np.einsum("nk,kni,kn->ni", scores.values, matrices, fitted, optimize=True)
     influence = second[:, None] * (known - second @ known) - first[:, None] * (pulls - first @ pulls)
-    covariance = inverse @ spread_of(influence, design.clusters) @ inverse.T
+    covariance = inverse @ influence_spread(influence, design.clusters) @ inverse.T
     errors = np.sqrt(np.diag(covariance))
     parts = users if design.clusters is None else int(design.clusters.max()) + 1
     return Regression(

@@ -213,10 +213,10 @@ class Covariates:
 
     def spread(self, influence: Array) -> Array:
         """Return the sum of outer products of influences (n, m), summed by cluster, with n/(n - 1)."""
-        return spread_of(influence, self.clusters)
+        return influence_spread(influence, self.clusters)
 
 
-def spread_of(influence: Array, clusters: NDArray[np.int64] | None) -> Array:
+def influence_spread(influence: Array, clusters: NDArray[np.int64] | None) -> Array:
     """Return the sum of outer products of influences (n, m), summed by cluster, with n/(n - 1)."""
     parts = influence
     if clusters is not None:

@@ -2,7 +2,7 @@
 
 Of independent people the change is the difference of two groups. Where a public column says who is who, its
 variance is V_1 + V_2 - 2 C, with C the covariance of the two means
-(:func:`~mechdesign.analysis.likelihood_tests.panel_covariance`). Its limits are those of
+(:func:`~mechdesign.analysis.asking.panel_covariance`). Its limits are those of
 MOVER with the correlation r = C / sqrt(V_1 V_2):
 
     low = d - sqrt(u_1^2 + l_2^2 - 2 r u_1 l_2), high = d + sqrt(l_1^2 + u_2^2 - 2 r l_1 u_2)
@@ -20,9 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.asking import ReportTable
+from mechdesign.analysis.asking import ReportTable, panel_covariance
 from mechdesign.analysis.groups import GroupEstimate, SomeLimits, question_estimate
-from mechdesign.analysis.likelihood_tests import panel_covariance
 from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.student import CorrelatedLimits, NotedEstimate, holm, p_value
 from mechdesign.collect.intervals import Limits

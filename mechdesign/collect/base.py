@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
+from mechdesign.collect.report_scores import WithScores
 from mechdesign.collect.server import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.errors import (
@@ -49,7 +50,6 @@ from mechdesign.work.files import parse_json, read_text, whole_file
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation
     from mechdesign.collect.kernel import Answer, Recipe
-    from mechdesign.collect.report_scores import ReportScores
     from mechdesign.show.figure import Figure
 
 LAST_WITH_VACUOUS = 2
@@ -532,7 +532,7 @@ class Randomizer:
     rows: tuple[Row, ...] = ()
 
 
-class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+class CollectingMechanism(WithScores, Mechanism, Generic[EstimateT_co]):
     """A mechanism that collects: users' devices randomize, a server estimates.
 
     It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.
@@ -575,46 +575,6 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
         counter = self.aggregator()
         counter.update(reports)
         return counter.estimate(population)
-
-    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
-        """Return what each report stands for, one entry for each question: unbiased scores, and likelihoods.
-
-        Statistics of public groups, weights, regressions and tests are made of these. A mechanism whose
-        estimate is an average of one score a report has them; the default is that there are none.
-
-        Parameters
-        ----------
-        reports : array
-            As :meth:`estimate` takes them.
-
-        Raises
-        ------
-        MethodError
-            Where the estimate is no average of scores.
-        DataError
-            For an impossible report, naming its row.
-        """
-        from mechdesign.collect.report_scores import without_scores
-
-        raise without_scores(self.type)
-
-    def pair_scores(
-        self, reports: Any, first: int, second: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return unbiased scores (n, k_1, k_2) of the pair of answers to two questions, and weights (n,).
-
-        Each score has the mean 1 where these are the answers, else 0; of a number the axis is of length 1,
-        and its value is the factor. Weights are 0 where a report says nothing about the pair.
-
-        Parameters
-        ----------
-        reports : array
-        first, second : int
-            Places of different questions in :meth:`report_scores`.
-        """
-        raise MethodError(
-            "scores", f"no report of a {self.type} says two answers of a user", "ask both in one survey"
-        )
 
     def common_randomizer(self) -> Randomizer | None:
         """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.

@@ -494,9 +494,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
         from mechdesign.collect.report_scores import MOST_ENTRIES, counted_scores, supported_scores
 
-        if self.keeps_all and len(reports) * self.labels.size > MOST_ENTRIES:
-            return (supported_scores(self, reports),)
-        return (counted_scores(self, reports),)
+        is_large = self.keeps_all and len(reports) * self.labels.size > MOST_ENTRIES
+        return (supported_scores(self, reports) if is_large else counted_scores(self, reports),)
 
     def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
         answers = np.arange(self.labels.size) if place is None else np.array([place])
@@ -504,8 +503,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return result
 
     def weight_ratio(self) -> float:
-        own, other = self.support_shares()
-        return float(other / own)
+        return float(self.support_shares()[1] / self.support_shares()[0])
 
     def support_shares(self) -> Shares:
         """Return the probabilities that the own and another category are reported.

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,48 @@ def without_scores(type_word: str) -> MethodError:
         f"the estimate of a {type_word} is no average of one score a report",
         "use a mechanism of one answer, or a survey",
     )
+
+
+class WithScores:
+    """What may have scores: a mechanism that collects."""
+
+    type: ClassVar[str]
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return what each report stands for, one entry for each question: unbiased scores, and likelihoods.
+
+        Statistics of public groups, weights, regressions and tests are made of these. A mechanism whose
+        estimate is an average of one score a report has them; the default is that there are none.
+
+        Parameters
+        ----------
+        reports : array
+            As :meth:`estimate` takes them.
+
+        Raises
+        ------
+        MethodError
+            Where the estimate is no average of scores.
+        DataError
+            For an impossible report, naming its row.
+        """
+        raise without_scores(self.type)
+
+    def pair_scores(self, reports: Any, first: int, second: int) -> tuple[Array, Array]:
+        """Return unbiased scores (n, k_1, k_2) of the pair of answers to two questions, and weights (n,).
+
+        Each score has the mean 1 where these are the answers, else 0; of a number the axis is of length 1,
+        and its value is the factor. Weights are 0 where a report says nothing about the pair.
+
+        Parameters
+        ----------
+        reports : array
+        first, second : int
+            Places of different questions in :meth:`report_scores`.
+        """
+        raise MethodError(
+            "scores", f"no report of a {self.type} says two answers of a user", "ask both in one survey"
+        )
 
 
 def counted_scores(mechanism: Collector[Any], reports: Any) -> ReportScores:
@@ -379,7 +421,7 @@ def supported_tables(oracle: Oracle, read: Any) -> tuple[Array, Array | None]:
     return np.asarray(np.where(supported, high, low)), likelihood
 
 
-def scaled(likelihood: Array) -> Array:
+def relative_likelihoods(likelihood: Array) -> Array:
     """Return likelihoods whose largest one of each report is 1."""
     result: Array = likelihood / likelihood.max(axis=1, keepdims=True)
     return result

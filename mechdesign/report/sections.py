@@ -194,8 +194,10 @@ def _with_many(section: Section, estimate: Any) -> Section:
     are nearer to the truth in total.
     """
     if isinstance(estimate, QueryEstimate) and estimate.users and estimate.mechanism.is_ordered:
-        shown = shrunk(estimate)
-        return replace(section, figures=(*section.figures, *shown.figures()[:1]), notes=_more(section, shown))
+        picture = shrunk(estimate)
+        return replace(
+            section, figures=(*section.figures, *picture.figures()[:1]), notes=_more(section, picture)
+        )
     if not isinstance(estimate, FrequencyEstimate) or len(estimate.categories) <= MANY or not estimate.users:
         return section
     columns = estimate.tidy()
@@ -203,17 +205,17 @@ def _with_many(section: Section, estimate: Any) -> Section:
     places = [list(estimate.categories).index(name) for name in names]
     numbers = {key: [columns[key][place] for place in places] for key in _NUMBERS}
     first = ResultTable(f"the {FIRST} most frequent, by unbiased values", "share", tuple(names), numbers)
-    shown = shrunk(estimate)
+    picture = shrunk(estimate)
     return replace(
         section,
         tables=(first, *section.tables),
-        figures=(*section.figures, *shown.figures()[:1]),
-        notes=_more(section, shown),
+        figures=(*section.figures, *picture.figures()[:1]),
+        notes=_more(section, picture),
     )
 
 
-def _more(section: Section, shown: ShownShares) -> tuple[str, ...]:
-    return (*section.notes, f"the picture of shown shares is {shown.notes[0]}")
+def _more(section: Section, picture: ShownShares) -> tuple[str, ...]:
+    return (*section.notes, f"the picture of shown shares is {picture.notes[0]}")
 
 
 # One question, or a table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.analysis.asking import answers_of
-from mechdesign.analysis.likelihood_tests import equal_waves, independence, panel_covariance
+from mechdesign.analysis.asking import answers_of, panel_covariance
+from mechdesign.analysis.likelihood_tests import equal_waves, independence
 from mechdesign.analysis.student import CorrelatedLimits, DifferenceLimits
 from mechdesign.analysis.waves import wave_changes
 from mechdesign.cli import main

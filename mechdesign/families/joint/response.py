@@ -19,7 +19,7 @@ from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
-from mechdesign.collect.report_scores import ReportScores, scaled
+from mechdesign.collect.report_scores import ReportScores, relative_likelihoods
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
@@ -309,10 +309,8 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             bits = every[:, start : start + len(labels)]
             start += len(labels)
             values = np.asarray((bits - other) / (own - other), dtype=np.float64)
-            values = values + (1.0 - values.sum(axis=1, keepdims=True)) / len(
-                labels
-            )  # sums are 1: less noise
-            likelihood = scaled(np.where(bits, 1.0, ratio))
+            values = values + (1.0 - values.sum(axis=1, keepdims=True)) / len(labels)  # the sum is 1
+            likelihood = relative_likelihoods(np.where(bits, 1.0, ratio))
             result.append(ReportScores(str(name), labels, values, np.ones(len(bits)), likelihood))
         return tuple(result)
 

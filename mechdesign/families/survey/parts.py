@@ -22,7 +22,7 @@ from mechdesign.collect.combine import PIECE
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets
-from mechdesign.collect.report_scores import counted_tables, scaled, supported_tables
+from mechdesign.collect.report_scores import counted_tables, relative_likelihoods, supported_tables
 from mechdesign.core.errors import MethodError, ParameterError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
@@ -177,7 +177,9 @@ class TablePart(SurveyPart):
             return values, likelihood
         axes = tuple(axis + 1 for axis, other in enumerate(self.places) if other != place)
         shape = (len(values), *self.sizes)
-        return values.reshape(shape).sum(axis=axes), scaled(likelihood.reshape(shape).mean(axis=axes))
+        return values.reshape(shape).sum(axis=axes), relative_likelihoods(
+            likelihood.reshape(shape).mean(axis=axes)
+        )
 
     def pairs(self, read: Any, first: int, second: int) -> Array:
         values = self._cells(read)[0].reshape(-1, *self.sizes)

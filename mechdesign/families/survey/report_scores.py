@@ -63,7 +63,10 @@ def survey_pairs(survey: SurveyMechanism, reports: Any, first: int, second: int)
     for number, parts in enumerate(survey.split.branches):
         rows = np.flatnonzero(designs == number)
         both = [
-            place for asked in (first, second) for place, part in enumerate(parts) if asked in part.places
+            place
+            for question in (first, second)
+            for place, part in enumerate(parts)
+            if question in part.places
         ]
         if not len(rows) or len(both) < 2:
             continue
@@ -72,8 +75,8 @@ def survey_pairs(survey: SurveyMechanism, reports: Any, first: int, second: int)
         if both[0] == both[1]:
             table = parts[both[0]].pairs(reads[0], first, second)
         else:
-            asked = zip(both, reads, (first, second), strict=True)
-            one, two = (parts[place].tables(read, question)[0] for place, read, question in asked)
+            sources = zip(both, reads, (first, second), strict=True)
+            one, two = (parts[place].tables(read, question)[0] for place, read, question in sources)
             table = one[:, :, None] * two[:, None, :]
         for axis, blank in enumerate(blanks, 1):
             table = _in_units(table, blank, axis)

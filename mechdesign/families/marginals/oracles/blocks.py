@@ -39,7 +39,14 @@ from mechdesign.data.intake import Values
 from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, unpacked_members, width
 from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, heads, tails_below
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, corrected, of_parity
+from mechdesign.families.marginals.oracles.support import (
+    ReportClass,
+    SupportOracle,
+    corrected,
+    hadamard_transform,
+    is_odd,
+    of_parity,
+)
 from mechdesign.families.marginals.sets.shapes import packed_subsets
 
 Packed = NDArray[np.uint8]
@@ -579,31 +586,3 @@ class HadamardResponse(NumberedBlocks):
 def hadamard_design(order: int) -> BlockDesign:
     """Return the design whose blocks are the numbers below K, each of the rows that mark it."""
     return BlockDesign(order, order // 2, order // 4)
-
-
-def is_odd(numbers: Codes) -> NDArray[np.bool_]:
-    """Return whether a number >= 0 has an odd number of binary digits 1.
-
-    Examples
-    --------
-    >>> is_odd(np.array([0, 1, 3, 7]))
-    array([False,  True, False,  True])
-    """
-    odd: NDArray[np.bool_] = (np.bitwise_count(numbers) & 1).view(np.bool_)
-    return odd
-
-
-def hadamard_transform(counts: Codes) -> Codes:
-    """Return sum_y (-1)^(common digits of x and y) counts_y for every x, in K log K exact steps.
-
-    Examples
-    --------
-    >>> hadamard_transform(np.array([3, 1, 0, 0]))
-    array([4, 2, 4, 2])
-    """
-    sums, half = counts.copy(), 1
-    while half < len(sums):
-        pairs = sums.reshape(-1, 2, half)
-        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
-        half *= 2
-    return sums
