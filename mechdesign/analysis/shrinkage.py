@@ -53,7 +53,7 @@ METHODS = ("average", "empirical-bayes", "cut", "smooth")
 MANY = 20
 """Categories from which on the average takes one half of empirical Bayes."""
 
-STEEPEST, TILTS = 50.0, 60
+STEEPEST, TILTS = 50.0, 45
 """The tilt of the prior, in standard errors, and the halvings in which it is searched for."""
 
 GRID = 120
@@ -289,20 +289,24 @@ def _empirical_bayes(value: Array, errors: Array) -> tuple[Array, float]:
     total = float(means.sum())
     if total <= 0.0:
         return project_to_simplex(value), prior.gap
-    return _tilted(likelihood, prior.shares, grid, typical), prior.gap
+    return _tilted(logs, prior.shares, grid, typical), prior.gap
 
 
-def _tilted(likelihood: Array, prior: Array, grid: Array, typical: float) -> Array:
+def _tilted(logs: Array, prior: Array, grid: Array, typical: float) -> Array:
     """Return the posterior means under the prior times exp(-t theta), the t for which their sum is 1.
 
-    The means fall with t: their derivatives are minus the posterior variances.
+    The means fall with t: their derivatives are minus the posterior variances. Weights are compared row by
+    row by their logarithms: far from 0 all of them would be 0 in doubles.
     """
+    inside = prior > 0.0
+    places, base = grid[inside], logs[:, inside] + np.log(prior[inside])
     low, high = -STEEPEST, STEEPEST
-    means = grid[:1]
+    means = places[:1]
     for _ in range(TILTS):
         tilt = (low + high) / 2.0
-        weight = likelihood * (prior * np.exp(-tilt * (grid - (grid[-1] if tilt < 0.0 else 0.0)) / typical))
-        means = (weight @ grid) / np.maximum(weight.sum(axis=1), 1e-300)
+        moved = base - tilt * places / typical
+        weight = np.exp(moved - moved.max(axis=1, keepdims=True))
+        means = (weight @ places) / weight.sum(axis=1)
         low, high = (tilt, high) if float(means.sum()) > 1.0 else (low, tilt)
     return _to_sum_one(means)
 
