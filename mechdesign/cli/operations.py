@@ -479,7 +479,7 @@ def _print_result(
     if getattr(options, "shrunk", None) is not None:
         from mechdesign.analysis.shrinkage import shown_of
 
-        result = shown_of(result, options.shrunk)
+        result = shown_of(result, None if options.shrunk == "default" else options.shrunk)
     output = ResultOutput(options, result, mechanism, own_files)
     if picture is not None:
         draws = result if isinstance(result, list) else [result]

@@ -41,6 +41,7 @@ from mechdesign.exact.randomness import TOTAL, exp_written
 
 if TYPE_CHECKING:
     from mechdesign.collect.kernel import Steps
+    from mechdesign.collect.report_scores import ReportScores
 
 Array = NDArray[np.float64]
 
@@ -493,6 +494,20 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def keeps_all(self) -> bool:
         """Whether every answer can be reported by those who gave another one."""
         return self.weights.kept == self.weights.size
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        from mechdesign.collect.report_scores import MOST_ENTRIES, counted_scores, supported_scores
+
+        is_large = self.keeps_all and len(reports) * self.labels.size > MOST_ENTRIES
+        return (supported_scores(self, reports) if is_large else counted_scores(self, reports),)
+
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        answers = np.arange(self.labels.size) if place is None else np.array([place])
+        result: NDArray[np.bool_] = np.asarray(read)[:, None] == answers
+        return result
+
+    def weight_ratio(self) -> float:
+        return float(self.support_shares()[1] / self.support_shares()[0])
 
     def support_shares(self) -> Shares:
         """Return the probabilities that the own and another category are reported.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.analysis.shrinkage import ShownShares, shrunk, top
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin
@@ -163,7 +164,7 @@ def sections_of(result: Any, mechanism: Mechanism) -> list[Section]:
     """
     parts = getattr(result, "results", None)
     if parts is None:
-        return [_single(result, mechanism)] if hasattr(result, "tidy") else []
+        return [_with_many(_single(result, mechanism), result)] if hasattr(result, "tidy") else []
     return list(_survey_sections(parts, mechanism))
 
 
@@ -176,11 +177,48 @@ def _survey_sections(parts: Sequence[Any], mechanism: Mechanism) -> Iterator[Sec
     for part in parts:
         block = blocks.get(part.name)
         if block is None:
-            yield _of_part(part, mechanism)
+            yield _with_many(_of_part(part, mechanism), part.answered or part.estimate)
         elif block.name not in seen:
             seen.add(block.name)
             ticks = [by_name[name] for name in block.parts if name in by_name]
             yield _of_ticks(block, ticks)
+
+
+MANY, FIRST = 20, 10
+"""Categories above which the first ones are listed apart, and how many of them."""
+
+
+def _with_many(section: Section, estimate: Any) -> Section:
+    """Return a section with what helps to read many categories: the most frequent, and shares for pictures.
+
+    The most frequent are those of the unbiased values, which stay in the table; the picture is of shares that
+    are nearer to the truth in total.
+    """
+    from mechdesign.families.workload.estimate import QueryEstimate
+
+    if isinstance(estimate, QueryEstimate) and estimate.users and estimate.mechanism.is_ordered:
+        picture = shrunk(estimate)
+        return replace(
+            section, figures=(*section.figures, *picture.figures()[:1]), notes=_more(section, picture)
+        )
+    if not isinstance(estimate, FrequencyEstimate) or len(estimate.categories) <= MANY or not estimate.users:
+        return section
+    columns = estimate.tidy()
+    names = [name for name, _, _ in top(estimate, FIRST)]
+    places = [list(estimate.categories).index(name) for name in names]
+    numbers = {key: [columns[key][place] for place in places] for key in _NUMBERS}
+    first = ResultTable(f"the {FIRST} most frequent, by unbiased values", "share", tuple(names), numbers)
+    picture = shrunk(estimate)
+    return replace(
+        section,
+        tables=(first, *section.tables),
+        figures=(*section.figures, *picture.figures()[:1]),
+        notes=_more(section, picture),
+    )
+
+
+def _more(section: Section, picture: ShownShares) -> tuple[str, ...]:
+    return (*section.notes, f"the picture of shown shares is {picture.notes[0]}")
 
 
 # One question, or a table
