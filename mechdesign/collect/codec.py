@@ -442,6 +442,23 @@ class AskedNumber:
         return {"name": self.name, "low": self.low, "high": self.high, **skip}
 
 
+@dataclass(frozen=True)
+class AskedText:
+    """An answer that is a text, coded in so many bits by a word for each symbol; of UTF-8 (None) for each byte."""
+
+    name: str | None
+    bits: int
+    words: Mapping[str, str] | None
+    examples: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"name": self.name, "bits": self.bits, "words": self.words and dict(self.words)}
+
+
+Asked = AskedChoice | AskedNumber | AskedText
+
+
 class Codec(ABC):
     """What people are asked, and the code of an answer.
 
@@ -470,7 +487,7 @@ class Codec(ABC):
         """What stands in a column of answers, for people."""
 
     @abstractmethod
-    def questions(self, name: str | None = None) -> tuple[AskedChoice | AskedNumber, ...]:
+    def questions(self, name: str | None = None) -> tuple[Asked, ...]:
         """Return what a client asks; ``name`` is the column of the survey's data."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber
+from mechdesign.collect.codec import Asked, AskedNumber, AskedText
 from mechdesign.collect.kernel import DIGITS, Recipe, Steps
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.randomness import BITS, TOTAL
@@ -273,7 +273,9 @@ def _answers(recipe: Recipe) -> Iterator[Any]:
         yield [values[(turn + place) % len(values)] for place, values in enumerate(each)]
 
 
-def _of_input(entry: AskedChoice | AskedNumber) -> list[Any]:
+def _of_input(entry: Asked) -> list[Any]:
+    if isinstance(entry, AskedText):
+        return list(entry.examples)
     if isinstance(entry, AskedNumber):
         width = entry.high - entry.low
         inside = [entry.low + width * part / 7 for part in range(1, 7)]
@@ -308,6 +310,14 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             _word(seeds - 1),
             _word(TOTAL - 1),
         ]  # the first one is drawn again, if it has to
+    elif kind == "prefix":
+        own, other = int(steps["own"], 16), int(steps["other"], 16)
+        values = [own + place * other for place in range((1 << steps["buckets"]) + 1)]
+        for group in ends_of(numbers(steps["ends"])):
+            for end in (values[0], values[-1]):
+                yield [_word(group), (1 << 64) - 1, _word(end - 1)]
+        for end in ends_of(values):
+            yield [_word(0), 0x0123456789ABCDEF, _word(end)]
     elif kind == "messages":
         yield from _message_corners(steps)
     elif kind == "sets" and steps["matches"] is not None:
