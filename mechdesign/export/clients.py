@@ -283,6 +283,7 @@ MORE = {
     **dict.fromkeys(("survey", "sets"), "survey.js"),
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
+    "prefix": "text.js",
 }
 """What a step needs next to the usual ones."""
 

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.codec import AskedText
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError
 from mechdesign.data.about import EarlierWave
@@ -57,7 +58,8 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     require_no_shuffler(mechanism)
     texts = page_texts(mechanism, settings)
     words = texts.words
-    tables = {name: dict(words.tables[name]) for name in SPOKEN}
+    asks_text = any(isinstance(entry, AskedText) for entry in mechanism.recipe().inputs)
+    tables = {name: dict(words.tables[name]) for name in (*SPOKEN, *(("text",) if asks_text else ()))}
     tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
     tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
     content = {

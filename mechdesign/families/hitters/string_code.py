@@ -128,6 +128,11 @@ def _symbols(field: str, symbols: Sequence[Any]) -> str:
     return "".join(seen)
 
 
+def _breaks_a_text(symbol: str) -> bool:
+    """Whether a character is a control character, a line or paragraph separator, or half a surrogate pair."""
+    return unicodedata.category(symbol) in ("Cc", "Cs", "Zl", "Zp")
+
+
 def bits_of_length(alphabet: str | Mapping[str, str], length: int) -> int:
     """Return the bits that a text of so many symbols needs at most; of UTF-8, so many bytes.
 
@@ -196,7 +201,8 @@ class StringCode(Sealed):
         shown = text_of(text)
         if word is None:
             composed = unicodedata.normalize("NFC", text)
-            strange = next((symbol for symbol in composed if symbol not in self.words), "\0")
+            odd = _breaks_a_text if self.is_utf8 else lambda symbol: symbol not in self.words
+            strange = next(filter(odd, composed))
             what = f"{shown} has {text_of(strange)}, which is not in the alphabet"
             return what, "spell it with its symbols, or build with a larger alphabet"
         if not word:
@@ -207,11 +213,9 @@ class StringCode(Sealed):
         """Return the words of a text; None for a symbol without one."""
         composed = unicodedata.normalize("NFC", text)
         if self.is_utf8:
-            try:
-                symbols = composed.encode().decode("latin-1")
-            except UnicodeEncodeError:  # half a surrogate pair
+            if any(map(_breaks_a_text, composed)):
                 return None
-            composed = symbols
+            composed = composed.encode().decode("latin-1")
         words = [self.words.get(symbol) for symbol in composed]
         return None if None in words else "".join(word for word in words if word)
 
@@ -305,7 +309,8 @@ class StringCode(Sealed):
             read = joined.encode("latin-1").decode()
         except UnicodeDecodeError:
             return None
-        return read if unicodedata.normalize("NFC", read) == read and read.isprintable() else None
+        broken = any(map(_breaks_a_text, read)) or unicodedata.normalize("NFC", read) != read
+        return None if broken else read
 
     def as_json(self) -> str | dict[str, str]:
         """Return the alphabet as plain values."""
