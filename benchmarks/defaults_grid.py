@@ -437,6 +437,11 @@ def _tables() -> Iterator[Mapping[str, Any]]:
         yield {"name": "cyclic-ranges", "size": size}
 
 
+def _strings(quick: bool) -> Iterator[Parameters]:
+    for users, epsilon in product((2000,) if quick else (1000, 5000), FEW_EPSILONS):
+        yield {"users": users, "epsilon": epsilon, "bits": 4 if quick else 6}
+
+
 GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "randomized-response": _responses,
     "auction-slot": _slots,
@@ -471,6 +476,7 @@ GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "survey-design": _surveys,
     "survey-limit": _limits,
     "event-counts": _events,
+    "heavy-hitters": _strings,
     "linear-queries": _queries,
 }
 """The points of the grid of each class of problems, besides its example."""

@@ -28,6 +28,8 @@ from mechdesign.families.shuffle.count_limits import Sum
 from mechdesign.families.shuffle.messages import BatchShuffler
 from mechdesign.families.spectrum.secondary import SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
+from mechdesign.families.hitters import PrefixReports
+from mechdesign.families.hitters.prefix_hashing import hashes
 from mechdesign.families.workload.event_release import EventRelease
 from tests.contract.test_every_mechanism import KINDS, USERS, made, values_for
 from tests.support.channels import dense_weights
@@ -118,6 +120,17 @@ def event_law(mechanism: EventRelease) -> None:
         assert int(row.sum()) == TOTAL
         reports = mechanism.randomize(np.array([name] * DRAWS), rng=1)
         assert agrees(np.bincount(reports, minlength=len(row)), row), name
+
+
+def text_law(mechanism: PrefixReports) -> None:
+    """Groups, and buckets that are the answer's own, against the integers of the file."""
+    for text in mechanism.codec.examples(3).tolist():
+        group, seeds, values = mechanism.read(mechanism.randomize(np.array([text] * DRAWS), rng=1))
+        assert agrees(np.bincount(group, minlength=len(mechanism.groups)), np.array(mechanism.groups)), text
+        cuts = np.array([mechanism.bits - length for length in mechanism.lengths], dtype=np.uint64)
+        prefixes = mechanism.code.encode([text])[0] >> cuts[group]
+        own = int((hashes(seeds, prefixes, mechanism.buckets) == values).sum())
+        assert happens(own, DRAWS, mechanism.weights.own / TOTAL), text
 
 
 def support_law(mechanism: SupportOracle) -> None:
@@ -339,6 +352,7 @@ LAWS: tuple[tuple[type, Any], ...] = (
     (SupportOracle, support_law),
     (WorkloadRelease, pattern_law),
     (EventRelease, event_law),
+    (PrefixReports, text_law),
     (ContractMenu, menu_law),
     (PlanarLaplace, plane_law),
     (PlanarLattice, lattice_law),

@@ -141,7 +141,7 @@ def _design(
     for length, share, false in zip(lengths, shares, [*extra, setting.false_strings], strict=True):
         start = levels[-1].length if levels else 0
         alarm = false / (kept * 2.0 ** (length - start)) * (1.0 - 1e-8)
-        if alarm >= 1.0:
+        if not 0.0 < alarm < 1.0:
             return None
         levels = (*levels, replace(levels_of([length], [share], [alarm])[0], start=start))
         design = Detection(

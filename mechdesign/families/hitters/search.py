@@ -114,26 +114,29 @@ def programmed(setting: Setting, count: int, share: float) -> tuple[float, Plan]
     best[0, 0] = 0.0
     trace = []
     longest = min(MOST_STEP, bits)
+    tables: dict[tuple[bool, bool, int], _Steps] = {}
     for turn in range(count):
         last = turn == count - 1
         after = np.full_like(best, np.inf)
         origin = np.zeros((3, bits + 1, STATES), dtype=np.int64)
-        first = {step: _steps(setting, share, loss, 0, step, last) for step in range(1, longest + 1)}
-        later = {step: _steps(setting, share, loss, 1, step, last) for step in range(1, longest + 1)}
         for start in np.flatnonzero(np.isfinite(best).any(axis=1)).tolist():
             left = bits - start
             for step in [left] if last else range(1, min(longest, left - (count - 1 - turn)) + 1):
                 if not 1 <= step <= longest:
                     continue
-                table = (later if start else first)[step]
+                key = (start > 0, last, step)
+                if key not in tables:
+                    tables[key] = _steps(setting, share, loss, int(start > 0), step, last)
+                table = tables[key]
                 value = best[start][:, None] + table.users
                 state = value.argmin(axis=0)
                 columns = np.arange(value.shape[1])
-                for column in np.flatnonzero(np.isfinite(value[state, columns])).tolist():
-                    to = 0 if last else int(table.place[state[column], column])
-                    if value[state[column], column] < after[start + step, to]:
-                        after[start + step, to] = value[state[column], column]
-                        origin[:, start + step, to] = step, state[column], column
+                least = value[state, columns]
+                to = np.zeros_like(columns) if last else table.place[state, columns]
+                before = after[start + step].copy()
+                np.minimum.at(after[start + step], to, least)
+                moved = np.flatnonzero((least < before[to]) & (least == after[start + step, to]))
+                origin[:, start + step, to[moved]] = np.full(len(moved), step), state[moved], moved
         best = after
         trace.append(origin)
     if not np.isfinite(best[bits, 0]):

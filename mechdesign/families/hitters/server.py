@@ -181,6 +181,8 @@ class PrefixCounts(Server[PrefixReports]):
         rest = [row for row in np.argsort(-final.supports, kind="stable").tolist() if not listed[row]]
         guesses = SupportLimits(final.supports[rest], reports, own, other).value
         nothing = () if order else ("no string has passed the thresholds of all levels",)
+        if order:
+            nothing = (f"all other answers have a share of about {1.0 - float(limits.value.sum()):.2g}",)
         return StringEstimate(
             limits.value,
             np.sqrt(variance / reports),
