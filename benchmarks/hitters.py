@@ -87,9 +87,7 @@ SOURCES = {"zipf": zipf_words, "real": real_words}
 def here(answers: list[str], epsilon: float, rng: np.random.Generator) -> Found:
     """Return the strings and shares of the mechanism of this package."""
     work = WORK * len(answers)
-    problem = md.HeavyHitters(
-        users=len(answers), epsilon=epsilon, alphabet=LETTERS, length=LENGTH, work=work
-    )
+    problem = md.HeavyHitters(users=len(answers), epsilon=epsilon, alphabet=LETTERS, length=LENGTH, work=work)
     mechanism = md.solve(problem, method="dynamic-program").mechanism()
     estimate = mechanism.estimate(mechanism.randomize(answers, rng=rng))
     return dict(zip(estimate.strings, estimate.value.tolist(), strict=True)) | dict(estimate.further)
@@ -146,7 +144,9 @@ def bitstogram(answers: list[str], epsilon: float, rng: np.random.Generator) -> 
     candidates = np.zeros(256, dtype=np.uint64)
     for place, group in enumerate(np.array_split(np.arange(half), BITS)):
         bit = codes[group] >> np.uint64(BITS - 1 - place) & np.uint64(1)
-        shares = Hashing(epsilon, bucket[group] << np.uint64(1) | bit, 9, rng).extensions(0, 9).reshape(256, 2)
+        shares = (
+            Hashing(epsilon, bucket[group] << np.uint64(1) | bit, 9, rng).extensions(0, 9).reshape(256, 2)
+        )
         candidates = candidates << np.uint64(1) | (shares[:, 1] > shares[:, 0]).astype(np.uint64)
     shares = Hashing(epsilon, codes[half:], BITS, rng).of(candidates)
     return dict(zip(CODE.decode(candidates), shares.tolist(), strict=True))
@@ -200,7 +200,9 @@ def _pure_ldp(kind: str, answers: list[str], epsilon: float, rng: np.random.Gene
     strings, times = server.find_heavy_hitters(k=BEAM)
     shares = np.asarray(times, dtype=np.float64) / len(answers)
     back = {text.rstrip("*"): word for word, text in texts.items()}
-    return {back.get(str(text).rstrip("*"), str(text)): float(s) for text, s in zip(strings, shares, strict=True)}
+    return {
+        back.get(str(text).rstrip("*"), str(text)): float(s) for text, s in zip(strings, shares, strict=True)
+    }
 
 
 Method = Callable[[list[str], float, np.random.Generator], Found]
@@ -248,7 +250,15 @@ def lines(users: tuple[int, ...], methods: list[str], repetitions: int) -> Itera
                         scores.append(judged(METHODS[method](answers, epsilon, rng), answers))
                     f1, error = np.mean(scores, axis=0).tolist()
                     seconds = (time.process_time() - start) / turns
-                    yield [name, str(count), f"{epsilon:g}", method, f"{f1:.2f}", f"{error:.5f}", f"{seconds:.0f}"]
+                    yield [
+                        name,
+                        str(count),
+                        f"{epsilon:g}",
+                        method,
+                        f"{f1:.2f}",
+                        f"{error:.5f}",
+                        f"{seconds:.0f}",
+                    ]
 
 
 def run(quick: bool = False) -> None:

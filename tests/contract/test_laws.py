@@ -18,6 +18,8 @@ from benchmarks.coverage_shuffle import again
 from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.contract import ContractMenu
+from mechdesign.families.hitters import PrefixReports
+from mechdesign.families.hitters.prefix_hashing import hashes
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.location.lattice_noise import spline_weights
 from mechdesign.families.marginals.oracles import SupportOracle
@@ -28,8 +30,6 @@ from mechdesign.families.shuffle.count_limits import Sum
 from mechdesign.families.shuffle.messages import BatchShuffler
 from mechdesign.families.spectrum.secondary import SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
-from mechdesign.families.hitters import PrefixReports
-from mechdesign.families.hitters.prefix_hashing import hashes
 from mechdesign.families.workload.event_release import EventRelease
 from tests.contract.test_every_mechanism import KINDS, USERS, made, values_for
 from tests.support.channels import dense_weights

@@ -164,7 +164,9 @@ CLIENTS = {
     "queries of a cycle": lambda: _orbits({"name": "cyclic-ranges", "size": 24}),
     "queries of a cube": lambda: _orbits({"name": "marginals", "sizes": [2] * 4, "order": 2}),
     "prefix-hashing": lambda: PrefixReports.of(2.0, "abcäß雪", 12, 3, [5, 12], [0.4, 0.6], [0.05, 1e-3]),
-    "texts of utf-8": lambda: PrefixReports.of(4.0, "utf-8", 48, 6, [24, 40, 48], [0.3, 0.3, 0.4], [0.01] * 3),
+    "texts of utf-8": lambda: PrefixReports.of(
+        4.0, "utf-8", 48, 6, [24, 40, 48], [0.3, 0.3, 0.4], [0.01] * 3
+    ),
     "texts of a public code": lambda: PrefixReports.of(
         1.0, prefix_code({"a": 5, "e": 4, "é": 1, "z": 0.5}, 2), 20, 2, [20], [1.0], [1e-3]
     ),

@@ -26,6 +26,9 @@ MOST_PARTS = 2
 LITTLE = 0.5
 """Where a design uses less than this part of the work, the work does not bind it much."""
 
+NEAR = 1.25
+"""Designs that have enough work are within this of the bound."""
+
 BOUND = "the test of n reports with the least false alarm (Neyman and Pearson), whatever the levels"
 
 
@@ -87,7 +90,7 @@ def run_program(problem: HeavyHitters) -> Outcome:
             best, least = found, share
         elif best is not None:
             break
-        if best is not None and best.work < LITTLE * problem.work:
+        if best is not None and best.work < LITTLE * problem.work and least < NEAR * problem.lower_bound():
             break  # fewer bits of a hash only save work
     return outcome_of(problem, best, "dynamic program")
 
@@ -144,9 +147,7 @@ def _design(
         if not 0.0 < alarm < 1.0:
             return None
         levels = (*levels, replace(levels_of([length], [share], [alarm])[0], start=start))
-        design = Detection(
-            setting.users, setting.own, setting.other, setting.buckets, levels, setting.known
-        )
+        design = Detection(setting.users, setting.own, setting.other, setting.buckets, levels, setting.known)
         kept = design.kept[-1]
     return design
 

@@ -118,9 +118,7 @@ def add_signs(
             table[np.int64(window & low)] += sign
 
 
-def signed_table(
-    seeds: Words, values: Buckets, prefix: int, step: int, length: int, buckets: int
-) -> Table:
+def signed_table(seeds: Words, values: Buckets, prefix: int, step: int, length: int, buckets: int) -> Table:
     """Return the histogram whose transform is g times the supports of all extensions of a prefix."""
     small = len(seeds) << buckets <= LARGEST_SUM
     table = np.zeros(1 << step, dtype=np.int32 if small else np.int64)

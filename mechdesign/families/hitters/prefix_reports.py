@@ -213,7 +213,9 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
             raise CertificateError("channel", f"not private as stated: {self.audit()}")
         if self.weights.own <= self.other:
             raise ParameterError(
-                "epsilon", "is so small that reports contain no information about the answers", "give a larger one"
+                "epsilon",
+                "is so small that reports contain no information about the answers",
+                "give a larger one",
             )
 
     def _require_levels(self) -> None:
@@ -349,7 +351,9 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
         high, low = max(own, other), min(own, other)
         holds = low > 0 and high <= exp_lower(self.epsilon) * low
         worst = Fraction(high, low) if low > 0 else None
-        return class_audit(self.epsilon, worst, holds, {"report": "a bucket that only one of two texts has"}, 2)
+        return class_audit(
+            self.epsilon, worst, holds, {"report": "a bucket that only one of two texts has"}, 2
+        )
 
     def certificates(self) -> tuple[Certificate, ...]:
         sums = Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})

@@ -103,7 +103,7 @@ def _steps(setting: Setting, share: float, loss: float, start: int, step: int, l
     users = setting.unit * (z_alarm + z_loss) ** 2 / share**2
     cost = kept[:, None] * level_work(users, setting.buckets, start, step)
     place = np.ceil(np.log2(extra + _held(z_alarm, z_loss, share) + setting.known) * GRID - 1e-9)
-    possible = (alarm < LARGEST_ALARM) & (cost <= setting.work) & ((place < STATES) | last)
+    possible = (alarm < (0.5 if last else LARGEST_ALARM)) & (cost <= setting.work) & ((place < STATES) | last)
     return _Steps(np.where(possible, users, np.inf), np.minimum(place, STATES - 1).astype(np.int64))
 
 
@@ -163,7 +163,8 @@ def needs(setting: Setting, plan: Plan, share: float) -> Needs:
     """Return what the levels of a plan need to find a share, by normal tails."""
     users, alarms, cost, kept, start = [], [], 0.0, 1.0, 0
     for length, extra, loss in zip(plan.lengths, plan.extra, plan.losses, strict=True):
-        alarm = min(extra / (kept * 2.0 ** (length - start)), LARGEST_ALARM)
+        largest = 0.5 if length == setting.bits else LARGEST_ALARM
+        alarm = min(extra / (kept * 2.0 ** (length - start)), largest)
         z_alarm, z_loss = float(quantile(alarm)), float(quantile(loss)) * setting.spread(share)
         size = setting.unit * (z_alarm + z_loss) ** 2 / share**2
         users.append(size)

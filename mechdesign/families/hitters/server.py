@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -24,7 +23,6 @@ from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.numbers import plain
-from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.hitters.detection import thresholds
 from mechdesign.families.hitters.prefix_hashing import Buckets, Counts, Words, extension_supports
 from mechdesign.families.hitters.prefix_reports import PrefixReports
@@ -110,7 +108,11 @@ class PrefixCounts(Server[PrefixReports]):
         if not isinstance(groups, list) or len(groups) != len(self._seeds):
             raise self._damaged(f"not {counted(len(self._seeds), 'group')}")
         for place, group in enumerate(groups):
-            if not isinstance(group, list) or len(group) != 2 or not all(isinstance(part, str) for part in group):
+            if (
+                not isinstance(group, list)
+                or len(group) != 2
+                or not all(isinstance(part, str) for part in group)
+            ):
                 raise self._damaged("a group is not two texts")
             try:
                 first, second = (base64.b64decode(part, validate=True) for part in group)
@@ -164,9 +166,7 @@ class PrefixCounts(Server[PrefixReports]):
         first, second = (int(thresholds(reports, other, level)[0]) for level in (alarm, max(alarm, loose)))
         return first, second
 
-    def _estimate_of(
-        self, final: Kept, looked_at: float, reports: int, population: bool
-    ) -> StringEstimate:
+    def _estimate_of(self, final: Kept, looked_at: float, reports: int, population: bool) -> StringEstimate:
         mechanism = self.mechanism
         own, other = (float(share) for share in mechanism.weights.support_shares())
         texts = mechanism.code.decode(final.codes)

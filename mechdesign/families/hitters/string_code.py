@@ -101,7 +101,9 @@ def alphabet_field(field: str, value: Any) -> str | dict[str, str]:
             what = f"{text_of(word)} of {symbol!r} is not a word of 1 to {LONGEST_WORD} bits"
             raise ParameterError(field, what, "write one such as '0110'")
         if "1" not in word:
-            raise ParameterError(field, f"the word of {symbol!r} has zeros only, the end of a text", "add a 1")
+            raise ParameterError(
+                field, f"the word of {symbol!r} has zeros only, the end of a text", "add a 1"
+            )
     listed = sorted(words.items(), key=lambda entry: entry[1])
     for (first, word), (second, longer) in zip(listed, listed[1:], strict=False):
         if longer.startswith(word):
@@ -207,7 +209,10 @@ class StringCode(Sealed):
             return what, "spell it with its symbols, or build with a larger alphabet"
         if not word:
             return "an empty text is no answer", "omit it"
-        return f"{shown} takes {len(word)} bits, the code has {self.bits}", "shorten it, or build with more bits"
+        return (
+            f"{shown} takes {len(word)} bits, the code has {self.bits}",
+            "shorten it, or build with more bits",
+        )
 
     def _bits_of(self, text: str) -> str | None:
         """Return the words of a text; None for a symbol without one."""

@@ -7,7 +7,8 @@ level has looked at, which earlier groups have chosen. A share f is left out of 
 
     P(support >= s) <= t (1 / (2 M) + f / 2)    or    P(support <= s) <= t f.
 
-The truths f of all strings sum to 1. So some interval misses from below with probability at most
+The interval is the least that holds all other shares: where 0 is not left out, it begins there, although some
+shares just above 0 may be left out. The truths f of all strings sum to 1. So some interval misses from below with probability at most
 t (M / (2 M) + 1/2) = t, from above with at most t; and this for all strings that were looked at, hence for the
 listed ones. Common strings pay little for the many others: a share of 1 % is tested at a hundredth of the level.
 """
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-HALVINGS = 48
+HALVINGS = 34
+GRID = 32
+"""Shares between 0 and the estimate at which it is looked for the first that is not left out."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +71,28 @@ class SupportLimits(Limits):
     def ends(self, tail: float) -> tuple[Array, Array]:
         """Return the least and the largest share that is not left out, both in [0, 1]."""
         count = len(self.supports)
-        bottom, top = (np.zeros(count), np.ones(count)), (np.zeros(count), np.ones(count))
+        bottom, top = self._first_inside(tail), (np.zeros(count), np.ones(count))
         for _ in range(HALVINGS):
             middle = (bottom[0] + bottom[1]) / 2.0
-            out = self._above(middle) <= tail * self._part(middle, 2.0)
+            out = self._is_too_small(middle, tail)
             bottom = np.where(out, middle, bottom[0]), np.where(out, bottom[1], middle)
             middle = (top[0] + top[1]) / 2.0
             out = self._below(middle) <= tail * (middle if self.looked_at else 1.0)
             top = np.where(out, top[0], middle), np.where(out, middle, top[1])
         return bottom[0], top[1]
+
+    def _first_inside(self, tail: float) -> tuple[Array, Array]:
+        """Return two shares each, between which the first is that is not left out; both 0 where that is 0."""
+        steps = np.linspace(0.0, 1.0, GRID)[:, None] * np.clip(self.value, 0.0, 1.0)
+        inside = np.array([~self._is_too_small(step, tail) for step in steps])
+        inside[-1] = True
+        first = inside.argmax(axis=0)
+        places = np.arange(len(self.supports))
+        return steps[np.maximum(first - 1, 0), places], steps[first, places]
+
+    def _is_too_small(self, share: Array, tail: float) -> NDArray[np.bool_]:
+        out: NDArray[np.bool_] = self._above(share) <= tail * self._part(share, 2.0)
+        return out
 
     def _part(self, share: Array, over: float) -> Array | float:
         return 1.0 / (over * self.looked_at) + share / over if self.looked_at else 1.0
