@@ -1,20 +1,22 @@
 """Frequent strings: F1 and errors of the ten most frequent words, next to pure-ldp's three and to Bitstogram.
 
-Every method finds words of at most eight letters (40 bits) that it has no list of, with the same total epsilon a
-user. Judged are the ten strings with the largest estimates: F1 against the ten most frequent words, and the root
-mean squared error of the shares of these ten, a word that was not found counting as an estimate of 0.
+Every method finds words of at most eight letters (40 bits) that it has no list of, with the same total
+epsilon a user. Judged are the ten strings with the largest estimates: F1 against the ten most frequent
+words, and the root mean squared error of the shares of these ten, a word that was not found counting as an
+estimate of 0.
 
 - *here*: the mechanism of ``heavy-hitters`` for these users, and ``top(10)`` of its estimate.
-- *PEM*, *TreeHist*, *SFP*: pure-ldp 1.2.0, its own clients and servers with Apple's count-mean sketch, the only one of
-  its oracles whose server does not go through all 2^40 strings. Steps of 8 bits (SFP: of two letters), 32 prefixes
-  a step. A client takes about 0.1 ms and its servers more, so that above ``MOST_SLOW`` users they are not run.
-- *PEM (hashing)*: the method of Wang, Li and Jha (2019) with optimal local hashing, five equal groups, steps of 8 bits
-  and 32 prefixes: written here, vectorised, for users by the million.
-- *Bitstogram*: Bassily, Nissim, Stemmer and Thakurta (2017), written here from the paper: half of the users report a
-  bucket of 8 bits of a public hash and one bit of their string by local hashing, the other half the string.
+- *PEM*, *TreeHist*, *SFP*: pure-ldp 1.2.0, its own clients and servers with Apple's count-mean sketch, the
+  only one of its oracles whose server does not go through all 2^40 strings. Steps of 8 bits (SFP: of two
+  letters), 32 prefixes a step. Above ``MOST_SLOW`` users they are not run: they take a minute each.
+- *PEM (hashing)*: the method of Wang, Li and Jha (2019) with optimal local hashing, five equal groups, steps
+  of 8 bits and 32 prefixes: written here, vectorised, for users by the million.
+- *Bitstogram*: Bassily, Nissim, Stemmer and Thakurta (2017), written here from the paper: half of the users
+  report a bucket of 8 bits of a public hash and one bit of their string by local hashing, the others the
+  string.
 
-Words: ``zipf`` has 10,000 words of random letters with shares 1/rank^1.1; ``real`` has the words of up to eight letters
-of the documentation that comes with Python (``pydoc_data.topics``), with their frequencies.
+Words: ``zipf`` has 10,000 words of random letters with shares 1/rank^1.1; ``real`` has the words of up to
+eight letters of the documentation that comes with Python (``pydoc_data.topics``), with their frequencies.
 
 The table is written to ``benchmarks/results/hitters.csv``, line by line.
 """

@@ -444,7 +444,7 @@ class AskedNumber:
 
 @dataclass(frozen=True)
 class AskedText:
-    """An answer that is a text, coded in so many bits by a word for each symbol; of UTF-8 (None) for each byte."""
+    """An answer that is a text, coded in bits by a word for each symbol; of UTF-8 (None) for each byte."""
 
     name: str | None
     bits: int

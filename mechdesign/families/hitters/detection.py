@@ -4,18 +4,18 @@
 prefix that nobody has is Bin(N, q); a prefix is kept if its support reaches t(N), the least t with
 P(Bin(N, q) >= t) <= a. So a false prefix is kept with probability at most a, whatever N.
 
-**Loss.** A string of share f raises the probability of support of its prefix to r = q + f (p - q) at least. If the
-users are drawn from a population in which the share is f, the support is Bin(N, r). If f is the share among the
-users themselves, N of whom are the group, the number who have the string is hypergeometric, hence a sum of N
-independent bits (Vatutin and Mikhailov 1982), and so is the support; its lower tail is at most that of
-Bin(N, r) for t <= N r (Hoeffding 1956). Either way the prefix is lost with probability at most
-P(Bin(N, r) < t(N)). N itself is Bin(n, w) for a group that each user joins with probability w; its probabilities
-are summed. The string is lost somewhere with at most the sum over the levels.
+**Loss.** A string of share f raises the probability of support of its prefix to r = q + f (p - q) at least.
+If the users are drawn from a population in which the share is f, the support is Bin(N, r). If f is the
+share among the users themselves, N of whom are the group, the number who have the string is hypergeometric,
+hence a sum of N independent bits (Vatutin and Mikhailov 1982), and so is the support; its lower tail is at
+most that of Bin(N, r) for t <= N r (Hoeffding 1956). Either way the prefix is lost with probability at most
+P(Bin(N, r) < t(N)). N itself is Bin(n, w) for a group that each user joins with probability w; its
+probabilities are summed. The string is lost somewhere with at most the sum over the levels.
 
 **What is kept.** Let m of the N users have a prefix. It is kept with probability at most s(m), the tail of
-Bin(N, q + (m/N)(p - q)) (Hoeffding) or 1 where t <= N q + m (p - q) + 1. The users' m sum to N. So of C prefixes
-C a + D are kept on average at most, D = max over m of (s(m) - a) N / m: as many as if nobody had any, and those
-that somebody has.
+Bin(N, q + (m/N)(p - q)) (Hoeffding) or 1 where t <= N q + m (p - q) + 1. The users' m sum to N. So of C
+prefixes C a + D are kept on average at most, D = max over m of (s(m) - a) N / m: as many as if nobody had
+any, and those that somebody has.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ def lower_tail(counts: Any, users: Any, chance: Any) -> Array:
     return result
 
 
-def thresholds(users: Any, chance: float, alarm: float) -> Wholes:
+def binomial_thresholds(users: Any, chance: float, alarm: float) -> Wholes:
     """Return the least t with P(Bin(users, chance) >= t) <= alarm for each number of users.
 
     Examples
     --------
-    >>> thresholds([10, 1000], 0.5, 0.05).tolist()
+    >>> binomial_thresholds([10, 1000], 0.5, 0.05).tolist()
     [9, 527]
     """
     size = np.atleast_1d(np.asarray(users, dtype=np.int64))
@@ -138,8 +138,8 @@ class Level:
 class GroupSizes:
     """Blocks of sizes of a group, their probabilities, and the thresholds of the level.
 
-    ``low`` and ``high`` are the least and the largest size of each block, ``first`` and ``last`` the thresholds
-    at these; ``outside`` is the probability of all other sizes.
+    ``low`` and ``high`` are the least and the largest size of each block, ``first`` and ``last`` the
+    thresholds at these; ``outside`` is the probability of all other sizes.
     """
 
     low: Wholes
@@ -155,8 +155,8 @@ def group_sizes(users: int, share: float, chance: float, alarm: float) -> GroupS
     """Return the sizes that a group of a binomial number of users has, in blocks."""
     if share >= 1.0:
         size = np.array([users])
-        found = thresholds(size, chance, alarm)
-        return GroupSizes(size, size, np.ones(1), 0.0, found, found)
+        tests = binomial_thresholds(size, chance, alarm)
+        return GroupSizes(size, size, np.ones(1), 0.0, tests, tests)
     spread = WINDOW * math.sqrt(users * share * (1.0 - share)) + WINDOW
     least, most = max(0, int(users * share - spread)), min(users, int(users * share + spread) + 1)
     edges = np.unique(np.linspace(least, most + 1, min(most + 1 - least, BLOCKS) + 1).astype(np.int64))
@@ -165,8 +165,8 @@ def group_sizes(users: int, share: float, chance: float, alarm: float) -> GroupS
     mass = np.where(edges[:-1] > users * share, above[:-1] - above[1:], below[1:] - below[:-1])
     outside = float(below[0] + above[-1])
     low, high = edges[:-1], edges[1:] - 1
-    first = thresholds(low, chance, alarm)
-    last = first if (low == high).all() else thresholds(high, chance, alarm)
+    first = binomial_thresholds(low, chance, alarm)
+    last = first if (low == high).all() else binomial_thresholds(high, chance, alarm)
     return GroupSizes(low, high, np.maximum(mass, 0.0), outside, first, last)
 
 
@@ -237,13 +237,13 @@ class Detection:
             shares = np.geomspace(0.02, 1.0, 200) * max(threshold / least - self.other, 1e-12) * 2.0
             shares /= self.own - self.other
             chance = np.minimum(self.other + shares * (self.own - self.other) * most / least, 1.0)
-            kept = np.where(threshold <= most * chance + 1.0, 1.0, upper_tail(threshold, most, chance))
+            tail = np.where(threshold <= most * chance + 1.0, 1.0, upper_tail(threshold, most, chance))
             floor = float(upper_tail(threshold, most, self.other)) if first == 0 else 0.0
-            worst = max(worst, float(((kept[1:] - floor) / shares[:-1]).max()), 1.0 / float(shares[-1]))
+            worst = max(worst, float(((tail[1:] - floor) / shares[:-1]).max()), 1.0 / float(shares[-1]))
         return worst
 
     @cached_property
-    def kept(self) -> tuple[float, ...]:
+    def survivors(self) -> tuple[float, ...]:
         """How many prefixes are kept after each level on average at most, known ones included."""
         result, before = [], 1.0
         for level in self.levels:
@@ -258,14 +258,14 @@ class Detection:
     def false_strings(self) -> float:
         """How many listed strings nobody has, on average at most."""
         last = self.levels[-1]
-        before = self.kept[-2] if len(self.levels) > 1 else 1.0
+        before = self.survivors[-2] if len(self.levels) > 1 else 1.0
         return before * 2.0**last.step * last.alarm * SLACK
 
     @property
     def work(self) -> float:
         """Additions of the server on average at most: g - 1 a report and prefix, s 2^s a transform."""
         total, before = 0.0, 1.0
-        for level, after in zip(self.levels, self.kept, strict=True):
+        for level, after in zip(self.levels, self.survivors, strict=True):
             total += before * level_work(self.users * level.share, self.buckets, level.start, level.step)
             before = after
         return total
@@ -294,11 +294,11 @@ def _least_share(design: Detection, failure: float) -> float:
 def single_test_bound(users: int, own: float, other: float, failure: float, alarm: float) -> float:
     """Return a share below which no design of levels lists a string with probability ``1 - failure``.
 
-    Whatever the levels: a string that differs from all others in its first bits is listed if every level keeps
-    its prefix. That is one test of n reports, which support with probability q, or with r if the string has
-    share f. Its probabilities of false alarm multiply to at most ``alarm``, the expected false strings over
-    the number of strings, and its loss is at most ``failure``. By Neyman and Pearson no test of n reports has a
-    smaller false alarm at this loss than that of a threshold of the total support.
+    Whatever the levels: a string that differs from all others in its first bits is listed if every level
+    keeps its prefix. That is one test of n reports, which support with probability q, or with r if the
+    string has share f. Its probabilities of false alarm multiply to at most ``alarm``, the expected false
+    strings over the number of strings, and its loss is at most ``failure``. By Neyman and Pearson no test
+    of n reports has a smaller false alarm at this loss than that of a threshold of the total support.
 
     Examples
     --------
@@ -338,12 +338,14 @@ def level_work(users: Any, buckets: int, start: int, step: int) -> Any:
     return weight * (users * (2.0**buckets - 1.0) + step * 2.0**step)
 
 
-def levels_of(lengths: Sequence[int], shares: Sequence[float], alarms: Sequence[float]) -> tuple[Level, ...]:
+def design_levels(
+    lengths: Sequence[int], shares: Sequence[float], alarms: Sequence[float]
+) -> tuple[Level, ...]:
     """Return the levels of lengths, probabilities of groups and false alarms.
 
     Examples
     --------
-    >>> [level.step for level in levels_of([6, 12], [0.4, 0.6], [1e-3, 1e-4])]
+    >>> [level.step for level in design_levels([6, 12], [0.4, 0.6], [1e-3, 1e-4])]
     [6, 6]
     """
     starts = [0, *lengths[:-1]]

@@ -21,10 +21,10 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.exact.numbers import text_of
-from mechdesign.families.hitters.detection import Detection, levels_of, single_test_bound
+from mechdesign.families.hitters.detection import Detection, design_levels, single_test_bound
 from mechdesign.families.hitters.prefix_hashing import MOST_STEP
 from mechdesign.families.hitters.prefix_reports import MOST_BUCKETS, BucketWeights, PrefixReports
-from mechdesign.families.hitters.search import Setting
+from mechdesign.families.hitters.search import SearchSetting
 from mechdesign.families.hitters.string_code import (
     LEAST_BITS,
     MOST_BITS,
@@ -131,7 +131,7 @@ class HeavyHitters(Problem[PrefixReports]):
     >>> import mechdesign as md
     >>> solution = md.solve(md.HeavyHitters(users=20_000, epsilon=2.0, bits=16))
     >>> solution.variables["lengths"], round(solution.value, 4)
-    ([16], 0.0367)
+    ([16], 0.0335)
     """
 
     name: ClassVar[str] = "heavy-hitters"
@@ -152,9 +152,9 @@ class HeavyHitters(Problem[PrefixReports]):
         form="float",
     )
     alphabet: Kept[str | dict[str, str], str | Mapping[str, str]] = checked(
-        "``utf-8`` (bytes of 8 bits), a text of all symbols, each once, or a table of a word of bits for each "
-        'symbol, such as ``{a = "1", b = "01"}``: a public prefix code. Texts are brought into Unicode\'s '
-        "composed form (NFC).",
+        "``utf-8`` (bytes of 8 bits), a text of all symbols, each once, or a table of a word of bits for "
+        'each symbol, such as ``{a = "1", b = "01"}``: a public prefix code. Texts are brought into '
+        "Unicode's composed form (NFC).",
         alphabet_field,
         form="str or mapping",
         default=UTF8,
@@ -199,10 +199,10 @@ class HeavyHitters(Problem[PrefixReports]):
         """Return the integer weights of a report with so many bits of a hash."""
         return BucketWeights.of(self.epsilon, buckets)
 
-    def setting(self, buckets: int) -> Setting:
+    def setting(self, buckets: int) -> SearchSetting:
         """Return what a search needs to know."""
         own, other = (float(share) for share in self.weights(buckets).support_shares())
-        return Setting(
+        return SearchSetting(
             self.users,
             own,
             other,
@@ -218,7 +218,7 @@ class HeavyHitters(Problem[PrefixReports]):
         """Return what a design finds, from its variables."""
         buckets = integer("buckets", variables["buckets"], 1, self.most_buckets)
         setting = self.setting(buckets)
-        levels = levels_of(variables["lengths"], variables["shares"], variables["alarms"])
+        levels = design_levels(variables["lengths"], variables["shares"], variables["alarms"])
         return Detection(self.users, setting.own, setting.other, buckets, levels, setting.known)
 
     @cached_property
@@ -233,7 +233,7 @@ class HeavyHitters(Problem[PrefixReports]):
         return min(bounds)
 
     def lower_bound(self) -> float:
-        """Return a share that no design finds: the least bound of a single test over all numbers of buckets."""
+        """Return a share below which no design finds a string: the least bound over numbers of buckets."""
         return self._bound
 
     # Judging candidates
@@ -243,7 +243,7 @@ class HeavyHitters(Problem[PrefixReports]):
         return self.detection(variables).least_share(self.failure)
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much limits are exceeded, relative to them, and whether the levels fit the strings."""
+        """Return by how much limits are exceeded, relative to them, and whether the levels fit the bits."""
         lengths = [int(length) for length in variables["lengths"]]
         shares, alarms = (np.asarray(variables[name], dtype=np.float64) for name in ("shares", "alarms"))
         steps = np.diff([0, *lengths])
@@ -272,7 +272,7 @@ class HeavyHitters(Problem[PrefixReports]):
         )
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return privacy and sums of what would run, detection of the least share, and the gap to the bound."""
+        """Return privacy and sums of what would run, detection of the least share, and the gap."""
         mechanism = solution.mechanism()
         judged = self.detection(solution.variables)
         value = self.objective(solution.variables)
@@ -291,8 +291,8 @@ class HeavyHitters(Problem[PrefixReports]):
             and judged.work <= self.work * (1.0 + 1e-9)
         )
         note = f"exact binomial tails, added over {counted(len(losses), 'level')}"
-        found = Certificate("detection", holds, False, figures, note=note)
-        return (*mechanism.certificates(), found, self.optimality(solution))
+        detection = Certificate("detection", holds, False, figures, note=note)
+        return (*mechanism.certificates(), detection, self.optimality(solution))
 
     def why_no_statement(self) -> str | None:
         return "its constraints are binomial tails of the variables, neither convex nor linear"

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.families.hitters.detection import Detection, Level, levels_of
+from mechdesign.families.hitters.detection import Detection, Level, design_levels
 from mechdesign.families.hitters.heavy_hitters import HeavyHitters
 from mechdesign.families.hitters.prefix_hashing import MOST_STEP
-from mechdesign.families.hitters.search import Setting, searched
+from mechdesign.families.hitters.search import SearchSetting, best_design
 
 MOST_ENUMERATED = 6
 """Bits of strings whose compositions are all tried."""
@@ -73,21 +73,21 @@ def outcome_of(problem: HeavyHitters, design: Detection | None, solver: str) -> 
         bound=problem.lower_bound(),
         bound_source=BOUND,
         solver=solver,
-        notes={"kept": [round(kept, 1) for kept in design.kept], "work": design.work},
+        notes={"kept": [round(survivors, 1) for survivors in design.survivors], "work": design.work},
     )
 
 
 def run_program(problem: HeavyHitters) -> Outcome:
-    """Search by a dynamic program over bits and kept prefixes, for the best bits of a hash and fewer."""
+    """Search by a dynamic program over bits and survivors prefixes, for the best bits of a hash and fewer."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="dynamic program", message=reason)
     best, least = None, math.inf
     for buckets in best_buckets(problem):
-        found = searched(problem.setting(buckets))
-        share = math.inf if found is None else found.least_share(problem.failure)
+        design = best_design(problem.setting(buckets))
+        share = math.inf if design is None else design.least_share(problem.failure)
         if share < least:
-            best, least = found, share
+            best, least = design, share
         elif best is not None:
             break
         if best is not None and best.work < LITTLE * problem.work and least < NEAR * problem.lower_bound():
@@ -113,7 +113,7 @@ def compositions(bits: int, most: int) -> Iterator[tuple[int, ...]]:
                 yield lengths
 
 
-def improved(setting: Setting, lengths: tuple[int, ...]) -> Detection | None:
+def improved(setting: SearchSetting, lengths: tuple[int, ...]) -> Detection | None:
     """Return the best design of given lengths that moving one number at a time finds, by exact tails."""
     count = len(lengths)
     shares, extra = [1.0 / count] * count, [1.0] * (count - 1)
@@ -136,23 +136,23 @@ def improved(setting: Setting, lengths: tuple[int, ...]) -> Detection | None:
 
 
 def _design(
-    setting: Setting, lengths: tuple[int, ...], shares: list[float], extra: list[float]
+    setting: SearchSetting, lengths: tuple[int, ...], shares: list[float], extra: list[float]
 ) -> Detection | None:
     """Return the design with these expected false prefixes after each level; the last has all that may be."""
     levels: tuple[Level, ...] = ()
-    kept = 1.0
+    survivors = 1.0
     for length, share, false in zip(lengths, shares, [*extra, setting.false_strings], strict=True):
         start = levels[-1].length if levels else 0
-        alarm = false / (kept * 2.0 ** (length - start)) * (1.0 - 1e-8)
+        alarm = false / (survivors * 2.0 ** (length - start)) * (1.0 - 1e-8)
         if not 0.0 < alarm < 1.0:
             return None
-        levels = (*levels, replace(levels_of([length], [share], [alarm])[0], start=start))
+        levels = (*levels, replace(design_levels([length], [share], [alarm])[0], start=start))
         design = Detection(setting.users, setting.own, setting.other, setting.buckets, levels, setting.known)
-        kept = design.kept[-1]
+        survivors = design.survivors[-1]
     return design
 
 
-def _judged(setting: Setting, design: Detection | None) -> float:
+def _judged(setting: SearchSetting, design: Detection | None) -> float:
     if design is None or design.false_strings > setting.false_strings or design.work > setting.work:
         return math.inf
     return design.least_share(setting.failure)
@@ -167,10 +167,10 @@ def run_enumeration(problem: HeavyHitters) -> Outcome:
     for buckets in best_buckets(problem)[:1]:
         setting = problem.setting(buckets)
         for lengths in compositions(problem.bits, MOST_PARTS):
-            found = improved(setting, lengths)
-            share = math.inf if found is None else found.least_share(problem.failure)
+            design = improved(setting, lengths)
+            share = math.inf if design is None else design.least_share(problem.failure)
             if share < least:
-                best, least = found, share
+                best, least = design, share
     return outcome_of(problem, best, "enumeration")
 
 

@@ -1,7 +1,7 @@
 """Linear hashing of prefixes over two elements, and how often every extension of a prefix is supported.
 
-**Hash functions.** Let x be a string of l bits, its first bit the highest, and T a string of l + b - 1 uniform
-random bits. Bit i of the hash is the parity of x and the window of T that starts at bit i,
+**Hash functions.** Let x be a string of l bits, its first bit the highest, and T a string of l + b - 1
+uniform random bits. Bit i of the hash is the parity of x and the window of T that starts at bit i,
 
     h_T(x)_i = parity(x & (T >> i)),     0 <= i < b.
 
@@ -32,7 +32,8 @@ from mechdesign.exact.bits import compiled
 Words = NDArray[np.uint64]
 Buckets = NDArray[np.uint8]
 Counts = NDArray[np.int64]
-Table = NDArray[np.int32] | NDArray[np.int64]
+Table = NDArray[Any]
+"""Integers of 32 or 64 bits."""
 
 MOST_STEP = 24
 """The most bits by which prefixes are extended: the table of all extensions stays below 200 MB."""
@@ -121,7 +122,7 @@ def add_signs(
 def signed_table(seeds: Words, values: Buckets, prefix: int, step: int, length: int, buckets: int) -> Table:
     """Return the histogram whose transform is g times the supports of all extensions of a prefix."""
     small = len(seeds) << buckets <= LARGEST_SUM
-    table = np.zeros(1 << step, dtype=np.int32 if small else np.int64)
+    table: Table = np.zeros(1 << step, dtype=np.int32 if small else np.int64)
     table[0] = len(seeds)
     loop: Callable[..., None] | None = compiled(add_signs, NANOSECONDS * len(seeds) << buckets)
     if loop is not None:
@@ -183,7 +184,8 @@ def transformed(table: Table) -> Table:
         block = values.reshape(-1, 1 << bits, 1 << done)
         values = np.matmul(hadamard(bits), block).reshape(-1)
         done += bits
-    return np.rint(values).astype(table.dtype)
+    result: Table = np.rint(values).astype(table.dtype)
+    return result
 
 
 def extension_supports(
@@ -206,8 +208,8 @@ def extension_supports(
     >>> [int((hashes(seeds, np.uint64(4 + t), 1) == values).sum()) for t in range(4)]
     [3, 1, 2, 0]
     """
-    table = signed_table(seeds, values, prefix, step, length, buckets)
-    return transformed(table) >> buckets
+    supports: Table = transformed(signed_table(seeds, values, prefix, step, length, buckets)) >> buckets
+    return supports
 
 
 def text_supports(seeds: Words, values: Buckets, texts: Words, length: int, buckets: int) -> Counts:

@@ -1,8 +1,9 @@
-"""The mechanism: a prefix of the answer is hashed by a random linear function and reported by randomized response.
+"""The mechanism: a prefix of the answer is hashed by a random linear function, and the bucket is reported.
 
-**Privacy.** The group and the seed are drawn without a look at the answer. Given both, the answer's prefix has one
-bucket, which is reported with ``own`` of 2^62, and each other bucket with ``other`` of 2^62. So for any two answers
-and any report the probabilities are in the ratio own/other at most, which is what is audited, exactly.
+**Privacy.** The group and the seed are drawn without a look at the answer. Given both, the answer's prefix
+has one bucket, which is reported with ``own`` of 2^62, and each other bucket with ``other`` of 2^62. So for
+any two answers and any report the probabilities are in the ratio own/other at most, which is what is
+audited, exactly.
 
 A report is 10 bytes: the group, the seed (8 bytes, the highest first), and the reported bucket.
 """
@@ -33,10 +34,10 @@ from mechdesign.exact.bits import as_texts, read_sets
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower, exp_written, weight
 from mechdesign.families.hitters.prefix_hashing import Buckets, Words, hashes
+from mechdesign.families.hitters.server import PrefixCounts
 from mechdesign.families.hitters.string_code import StringCode
 
 if TYPE_CHECKING:
-    from mechdesign.families.hitters.server import PrefixCounts
     from mechdesign.families.hitters.strings import StringEstimate  # noqa: F401 (named in a text below)
 
 MOST_BUCKETS = 8
@@ -91,12 +92,12 @@ class BucketWeights:
         return Fraction(self.own, TOTAL), Fraction(1, 1 << self.bits)
 
 
-class Texts(Codec):
+class TextCodec(Codec):
     """A text with a code; its code is its string of bits, as an integer.
 
     Examples
     --------
-    >>> codec = Texts(StringCode("ab", 4))
+    >>> codec = TextCodec(StringCode("ab", 4))
     >>> codec.codes(["ab", "b"]).tolist(), codec.examples(3).tolist()
     ([6, 8], ['a', 'b', 'aa'])
     """
@@ -116,8 +117,8 @@ class Texts(Codec):
     @property
     def content(self) -> str:
         alphabet = self.code.alphabet
-        shown = "UTF-8" if self.code.is_utf8 else f"{counted(len(alphabet), 'symbol')}"
-        return f"a text of {shown}, at most {self.code.bits} bits"
+        symbols_text = "UTF-8" if self.code.is_utf8 else f"{counted(len(alphabet), 'symbol')}"
+        return f"a text of {symbols_text}, at most {self.code.bits} bits"
 
     def questions(self, name: str | None = None) -> tuple[AskedText, ...]:
         words = None if self.code.is_utf8 else self.code.words
@@ -259,9 +260,9 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
         return BucketWeights(self.buckets, self.other)
 
     @cached_property
-    def codec(self) -> Texts:
+    def codec(self) -> TextCodec:
         """Texts and their codes."""
-        return Texts(self.code)
+        return TextCodec(self.code)
 
     # Client
 
@@ -329,8 +330,6 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
         return group, seeds, value
 
     def aggregator(self) -> PrefixCounts:
-        from mechdesign.families.hitters.server import PrefixCounts
-
         return PrefixCounts(self)
 
     # Accuracy
@@ -367,8 +366,8 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
         own, other = (round(1000 * share) for share in self.weights.support_shares())
         groups = counted(len(self.lengths), "group")
         return (
-            f"The device draws one of {groups} at random and reports only the beginning of the text that this "
-            "group is for, replaced by a number that many texts share; the text itself is not kept.",
+            f"The device draws one of {groups} at random and reports only the beginning of the text that "
+            "this group is for, replaced by a number that many texts share; the text itself is not kept.",
             f"Of 1000 users about {own} send a number that fits their text. Of 1000 users with another text "
             f"about {other} send one that fits it by chance.",
             "A text that few users have is never listed; only texts of many users stand out from chance.",

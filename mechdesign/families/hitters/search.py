@@ -1,11 +1,12 @@
 """The search for a design of levels: a dynamic program with normal tails; exact tails only judge the result.
 
-Let c = z(a) + k z(b) for the normal quantiles z of false alarm a and loss b, k^2 = r (1 - r) / (q (1 - q)). A level
-with these needs N = (c / (f (p - q)))^2 q (1 - q) users to find the share f. For f, a number g of levels and the
-loss b = failure / g of each, the program finds the levels with the fewest users in all: a state is the bits that
-are done and the number of prefixes that are kept, on a grid of powers of 2^(1/2). What each step costs the server
-is limited. Users go with 1/f^2 nearly, so that f is corrected a few times until all users are needed. Then
-numbers of false prefixes and losses are moved one by one, and the groups are as large as what their levels need.
+Let c = z(a) + k z(b) for the normal quantiles z of false alarm a and loss b, k^2 = r (1 - r) / (q (1 - q)).
+A level with these needs N = (c / (f (p - q)))^2 q (1 - q) users to find the share f. For f, a number g of
+levels and the loss b = failure / g of each, the program finds the levels with the fewest users in all: a
+state is the bits that are done and the number of prefixes that are survivors, on a grid of powers of
+2^(1/2). What each step costs the server is limited. Users go with 1/f^2 nearly, so that f is corrected a
+few times until all users are needed. Then numbers of false prefixes and losses are moved one by one, and
+the groups are as large as what their levels need.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.hitters.detection import Detection, level_work, levels_of, single_test_bound
+from mechdesign.families.hitters.detection import Detection, design_levels, level_work, single_test_bound
 from mechdesign.families.hitters.prefix_hashing import MOST_STEP
 
 Array = NDArray[np.float64]
@@ -41,7 +42,7 @@ TIGHTENED = 12
 
 
 @dataclass(frozen=True)
-class Setting:
+class SearchSetting:
     """What a search is for: users, p and q, bits of hashes and of strings, limits."""
 
     users: int
@@ -66,7 +67,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LevelPlan:
     """A design before it is judged: lengths, expected false prefixes after each level, losses."""
 
     lengths: tuple[int, ...]
@@ -83,32 +84,32 @@ def quantile(tail: Array | float) -> Array:
 
 
 def _held(z_alarm: Array | float, z_loss: float, share: float) -> Array | float:
-    """Return about how many prefixes that somebody has are kept: one over the threshold."""
+    """Return about how many prefixes that somebody has are survivors: one over the threshold."""
     return (z_alarm + z_loss) / (share * np.maximum(z_alarm, 0.5))
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Users that a step needs by state and false prefixes (infinite where forbidden), and the state after it."""
+    """Users that a step needs by state and false prefixes (infinite: forbidden), and the state after it."""
 
     users: Array
     place: Wholes
 
 
-def _steps(setting: Setting, share: float, loss: float, start: int, step: int, last: bool) -> _Steps:
-    kept = 2.0 ** (np.arange(STATES) / GRID)
+def _steps(setting: SearchSetting, share: float, loss: float, start: int, step: int, last: bool) -> _Steps:
+    survivors = 2.0 ** (np.arange(STATES) / GRID)
     extra = np.array([setting.false_strings]) if last else EXTRA
-    alarm = extra / (kept * 2.0**step)[:, None]
+    alarm = extra / (survivors * 2.0**step)[:, None]
     z_alarm, z_loss = quantile(alarm), float(quantile(loss)) * setting.spread(share)
     users = setting.unit * (z_alarm + z_loss) ** 2 / share**2
-    cost = kept[:, None] * level_work(users, setting.buckets, start, step)
+    cost = survivors[:, None] * level_work(users, setting.buckets, start, step)
     place = np.ceil(np.log2(extra + _held(z_alarm, z_loss, share) + setting.known) * GRID - 1e-9)
     possible = (alarm < (0.5 if last else LARGEST_ALARM)) & (cost <= setting.work) & ((place < STATES) | last)
     return _Steps(np.where(possible, users, np.inf), np.minimum(place, STATES - 1).astype(np.int64))
 
 
-def programmed(setting: Setting, count: int, share: float) -> tuple[float, Plan] | None:
-    """Return the fewest users with which ``count`` levels find a share, and how; None where work forbids it."""
+def programmed(setting: SearchSetting, count: int, share: float) -> tuple[float, LevelPlan] | None:
+    """Return the fewest users with which ``count`` levels find a share, and how; None beyond the work."""
     loss, bits = setting.failure / count, setting.bits
     best = np.full((bits + 1, STATES), np.inf)
     best[0, 0] = 0.0
@@ -141,13 +142,15 @@ def programmed(setting: Setting, count: int, share: float) -> tuple[float, Plan]
         trace.append(origin)
     if not np.isfinite(best[bits, 0]):
         return None
-    lengths, extra, at, state = [], [], bits, 0
+    lengths: list[int] = []
+    extra: list[float] = []
+    at, state = bits, 0
     for origin in reversed(trace):
         step, before, column = origin[:, at, state].tolist()
         lengths.append(at)
         extra.append(float(EXTRA[column]) if extra else setting.false_strings)
         at, state = at - step, before
-    return float(best[bits, 0]), Plan(tuple(lengths[::-1]), tuple(extra[::-1]), (loss,) * count)
+    return float(best[bits, 0]), LevelPlan(tuple(lengths[::-1]), tuple(extra[::-1]), (loss,) * count)
 
 
 @dataclass(frozen=True)
@@ -159,25 +162,25 @@ class Needs:
     cost: float
 
 
-def needs(setting: Setting, plan: Plan, share: float) -> Needs:
+def needs(setting: SearchSetting, plan: LevelPlan, share: float) -> Needs:
     """Return what the levels of a plan need to find a share, by normal tails."""
-    users, alarms, cost, kept, start = [], [], 0.0, 1.0, 0
+    users, alarms, cost, survivors, start = [], [], 0.0, 1.0, 0
     for length, extra, loss in zip(plan.lengths, plan.extra, plan.losses, strict=True):
         largest = 0.5 if length == setting.bits else LARGEST_ALARM
-        alarm = min(extra / (kept * 2.0 ** (length - start)), largest)
+        alarm = min(extra / (survivors * 2.0 ** (length - start)), largest)
         z_alarm, z_loss = float(quantile(alarm)), float(quantile(loss)) * setting.spread(share)
         size = setting.unit * (z_alarm + z_loss) ** 2 / share**2
         users.append(size)
         alarms.append(alarm)
-        cost += kept * level_work(size, setting.buckets, start, length - start)
-        kept, start = extra + float(_held(z_alarm, z_loss, share)) + setting.known, length
+        cost += survivors * level_work(size, setting.buckets, start, length - start)
+        survivors, start = extra + float(_held(z_alarm, z_loss, share)) + setting.known, length
     return Needs(np.array(users), np.array(alarms), cost)
 
 
-def refined(setting: Setting, plan: Plan, share: float) -> Plan:
+def smaller_plan(setting: SearchSetting, plan: LevelPlan, share: float) -> LevelPlan:
     """Return a plan that needs fewer users: false prefixes and losses are moved one by one."""
 
-    def total(candidate: Plan) -> float:
+    def total(candidate: LevelPlan) -> float:
         need = needs(setting, candidate, share)
         return float(need.users.sum()) if need.cost <= setting.work else math.inf
 
@@ -193,7 +196,7 @@ def refined(setting: Setting, plan: Plan, share: float) -> Plan:
     return best
 
 
-def _neighbours(plan: Plan, factor: float) -> list[Plan]:
+def _neighbours(plan: LevelPlan, factor: float) -> list[LevelPlan]:
     """Return plans with other numbers of false prefixes, or with loss moved from one level to another."""
     result = []
     count = len(plan.lengths)
@@ -213,7 +216,7 @@ def _neighbours(plan: Plan, factor: float) -> list[Plan]:
     return result
 
 
-def detection_of(setting: Setting, plan: Plan, share: float) -> Detection:
+def detection_of(setting: SearchSetting, plan: LevelPlan, share: float) -> Detection:
     """Return the design of a plan with groups as large as their levels need, judged by exact tails.
 
     The false alarm of the last level is the largest that the limit of false strings allows.
@@ -225,7 +228,7 @@ def detection_of(setting: Setting, plan: Plan, share: float) -> Detection:
         setting.own,
         setting.other,
         setting.buckets,
-        levels_of(plan.lengths, parts.tolist(), need.alarms.tolist()),
+        design_levels(plan.lengths, parts.tolist(), need.alarms.tolist()),
         setting.known,
     )
     factor = setting.false_strings / design.false_strings * (1.0 - 1e-9)
@@ -233,22 +236,22 @@ def detection_of(setting: Setting, plan: Plan, share: float) -> Detection:
     return replace(design, levels=levels)
 
 
-def searched(setting: Setting) -> Detection | None:
+def best_design(setting: SearchSetting) -> Detection | None:
     """Return the best design of the search within the limits; None where the work allows none."""
     best, least = None, math.inf
     for count in range(1, min(MOST_LEVELS, setting.bits) + 1):
-        found = _of_count(setting, count)
-        if found is None:
+        candidate = _of_count(setting, count)
+        if candidate is None:
             continue
-        share = found.least_share(setting.failure)
+        share = candidate.least_share(setting.failure)
         if share < least:
-            best, least = found, share
+            best, least = candidate, share
         elif best is not None:
             break  # more levels than needed split the users without a use
     return best
 
 
-def _of_count(setting: Setting, count: int) -> Detection | None:
+def _of_count(setting: SearchSetting, count: int) -> Detection | None:
     """Return a design with this many levels; where its exact work exceeds the limit, with less work."""
     limit = setting
     alarm = setting.false_strings / 2.0**setting.bits
@@ -256,13 +259,13 @@ def _of_count(setting: Setting, count: int) -> Detection | None:
     for _ in range(TIGHTENED):
         plan, share = None, 1.1 * least
         for _ in range(CORRECTIONS):
-            found = programmed(limit, count, min(share, 0.9))
-            if found is None:
+            candidate = programmed(limit, count, min(share, 0.9))
+            if candidate is None:
                 return None
-            share, plan = min(share, 0.9) * math.sqrt(found[0] / setting.users), found[1]
+            share, plan = min(share, 0.9) * math.sqrt(candidate[0] / setting.users), candidate[1]
         assert plan is not None
         for _ in range(3):
-            plan = refined(limit, plan, min(share, 0.9))
+            plan = smaller_plan(limit, plan, min(share, 0.9))
             share = min(share, 0.9) * math.sqrt(float(needs(limit, plan, share).users.sum()) / setting.users)
         design = detection_of(limit, plan, min(share, 0.9))
         if design.work <= setting.work:

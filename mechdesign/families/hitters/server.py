@@ -1,9 +1,9 @@
 """The server: it keeps the reports of each group, and walks from the shortest prefixes to whole strings.
 
-How many reports support a string is known only when the string is: so reports are kept, 9 bytes each, sorted, and
-not counted. A count file holds them; merging joins them. For each prefix that was kept, the supports of all its
-extensions are computed at once (:mod:`mechdesign.families.hitters.prefix_hashing`), prefix by prefix on all cores,
-so that memory is that of the reports and of one table a core.
+How many reports support a string is known only when the string is: so reports are followed, 9 bytes each,
+sorted, and not counted. A count file holds them; merging joins them. For each prefix that was followed, the
+supports of all its extensions are computed at once (:mod:`mechdesign.families.hitters.prefix_hashing`),
+prefix by prefix on all cores, so that memory is that of the reports and of one table a core.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,12 @@ from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.numbers import plain
-from mechdesign.families.hitters.detection import thresholds
+from mechdesign.families.hitters.detection import binomial_thresholds
 from mechdesign.families.hitters.prefix_hashing import Buckets, Counts, Words, extension_supports
-from mechdesign.families.hitters.prefix_reports import PrefixReports
 from mechdesign.families.hitters.strings import SELECTION, StringEstimate, SupportLimits
+
+if TYPE_CHECKING:
+    from mechdesign.families.hitters.prefix_reports import PrefixReports
 
 BREADTH = 64
 """Prefixes below a threshold that are followed for guesses, in addition to all above it."""
@@ -38,7 +40,7 @@ LOOSEST = 0.2
 
 
 @dataclass
-class Kept:
+class FollowedPrefixes:
     """Strings of bits that are followed: codes, supports, and which have passed all thresholds so far."""
 
     codes: Words
@@ -46,11 +48,12 @@ class Kept:
     passed: NDArray[np.bool_]
 
 
-class PrefixCounts(Server[PrefixReports]):
+class PrefixCounts(Server["PrefixReports"]):
     """Reports by group: add reports, merge with others, estimate.
 
     Examples
     --------
+    >>> from mechdesign.families.hitters import PrefixReports
     >>> mechanism = PrefixReports.of(3.0, "abc", 8, 4, [4, 8], [0.4, 0.6], [0.05, 0.001])
     >>> here, there = mechanism.aggregator(), mechanism.aggregator()
     >>> here.update(mechanism.randomize(["abc"] * 5, rng=1)); there.update(mechanism.randomize(["b"], rng=2))
@@ -133,7 +136,7 @@ class PrefixCounts(Server[PrefixReports]):
     # Estimate
 
     def estimate(self, population: bool = False) -> StringEstimate:
-        """Return the strings that pass the thresholds of all levels, and the known ones, with their shares."""
+        """Return the strings that pass the thresholds of all levels, and the known ones, with shares."""
         self.require_some()
         seeds, _ = self.reports_of(len(self._seeds) - 1)
         if not len(seeds):
@@ -141,32 +144,38 @@ class PrefixCounts(Server[PrefixReports]):
         final, looked_at = self._walked()
         return self._asked(self._estimate_of(final, looked_at, len(seeds), population))
 
-    def _walked(self) -> tuple[Kept, float]:
+    def _walked(self) -> tuple[FollowedPrefixes, float]:
         """Return the strings that are followed to the end, and how many the last level has looked at."""
         mechanism = self.mechanism
-        kept = Kept(np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_))
+        followed = FollowedPrefixes(
+            np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
+        )
         known = mechanism.code.encode(mechanism.known) if mechanism.known else np.zeros(0, dtype=np.uint64)
         start, looked_at = 0, 1.0
         for place, length in enumerate(mechanism.lengths):
             seeds, values = self.reports_of(place)
-            looked_at = len(kept.codes) * 2.0 ** (length - start)
+            looked_at = len(followed.codes) * 2.0 ** (length - start)
             tests = self._tests(place, len(seeds), looked_at)
-            kept = _extended(mechanism, kept, (start, length), (seeds, values), tests, known)
+            followed = _extended(mechanism, followed, (start, length), (seeds, values), tests, known)
             start = length
-            if len(kept.codes) > MOST_PREFIXES:
-                what = f"{len(kept.codes)} prefixes of {length} bits pass the threshold"
+            if len(followed.codes) > MOST_PREFIXES:
+                what = f"{len(followed.codes)} prefixes of {length} bits pass the threshold"
                 raise DataError("reports", what, "build a mechanism for this many users")
-        return kept, looked_at
+        return followed, looked_at
 
     def _tests(self, place: int, reports: int, candidates: float) -> tuple[int, int]:
         """Return the threshold of a level, and a lower one above which prefixes are followed for guesses."""
-        own, other = (float(share) for share in self.mechanism.weights.support_shares())
+        other = float(self.mechanism.weights.support_shares()[1])
         alarm = self.mechanism.alarms[place]
         loose = min(LOOSEST, alarm + BREADTH / candidates)
-        first, second = (int(thresholds(reports, other, level)[0]) for level in (alarm, max(alarm, loose)))
+        first, second = (
+            int(binomial_thresholds(reports, other, level)[0]) for level in (alarm, max(alarm, loose))
+        )
         return first, second
 
-    def _estimate_of(self, final: Kept, looked_at: float, reports: int, population: bool) -> StringEstimate:
+    def _estimate_of(
+        self, final: FollowedPrefixes, looked_at: float, reports: int, population: bool
+    ) -> StringEstimate:
         mechanism = self.mechanism
         own, other = (float(share) for share in mechanism.weights.support_shares())
         texts = mechanism.code.decode(final.codes)
@@ -199,35 +208,37 @@ class PrefixCounts(Server[PrefixReports]):
 
 def _extended(
     mechanism: PrefixReports,
-    kept: Kept,
+    followed: FollowedPrefixes,
     bits: tuple[int, int],
     reports: tuple[Words, Buckets],
     tests: tuple[int, int],
     known: Words,
-) -> Kept:
+) -> FollowedPrefixes:
     """Return the extensions whose support passes the lower threshold, and the prefixes of known strings."""
     start, length = bits
     seeds, values = reports
     step = length - start
     wanted = np.unique(known >> np.uint64(mechanism.bits - length))
 
-    def extensions(row: int) -> Kept:
-        prefix = int(kept.codes[row])
+    def extensions(row: int) -> FollowedPrefixes:
+        prefix = int(followed.codes[row])
         supports = extension_supports(seeds, values, prefix, step, length, mechanism.buckets)
         own = wanted[wanted >> np.uint64(step) == np.uint64(prefix)] & np.uint64((1 << step) - 1)
         ends = np.union1d(np.flatnonzero(supports >= tests[1]).astype(np.uint64), own)
         codes = ends | np.uint64(prefix << step)
         possible = mechanism.code.are_possible(codes, length)
         codes, counts = codes[possible], supports[ends[possible].astype(np.int64)]
-        return Kept(codes, counts, (counts >= tests[0]) & bool(kept.passed[row]))
+        return FollowedPrefixes(codes, counts, (counts >= tests[0]) & bool(followed.passed[row]))
 
-    workers = min(len(kept.codes), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    workers = min(
+        len(followed.codes), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    )
     with ThreadPoolExecutor(max(workers, 1)) as pool:
-        parts = list(pool.map(extensions, range(len(kept.codes))))
+        parts = list(pool.map(extensions, range(len(followed.codes))))
     codes = np.concatenate([part.codes for part in parts])
     supports = np.concatenate([part.supports for part in parts])
     passed = np.concatenate([part.passed for part in parts])
     rest = np.flatnonzero(~passed & ~np.isin(codes, wanted))
     best = rest[np.argsort(-supports[rest], kind="stable")[:BREADTH]]
     chosen = np.sort(np.concatenate([np.flatnonzero(passed | np.isin(codes, wanted)), best]))
-    return Kept(codes[chosen], supports[chosen], passed[chosen])
+    return FollowedPrefixes(codes[chosen], supports[chosen], passed[chosen])

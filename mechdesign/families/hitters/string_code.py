@@ -1,10 +1,10 @@
 """Public codes of strings: from a text to a fixed number of bits, and back.
 
-A code gives every symbol a word of bits, none the beginning of another and none of zeros alone. A text is the
-words of its symbols one after the other, filled up with zeros. A string of bits is read symbol by symbol until
-only zeros are left: since every word has a 1, that is the end of the text and nothing else, so that two texts
-never share a code. Texts are brought into Unicode's composed normal form (NFC) before they are coded: letters
-that look the same are the same.
+A code gives every symbol a word of bits, none the beginning of another and none of zeros alone. A text is
+the words of its symbols one after the other, filled up with zeros. A string of bits is read symbol by
+symbol until only zeros are left: since every word has a 1, that is the end of the text and nothing else, so
+that two texts never share a code. Texts are brought into Unicode's composed normal form (NFC) before
+they are coded: letters that look the same are the same.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import heapq
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ def prefix_code(frequencies: Mapping[str, float], end: float) -> dict[str, str]:
     """
     if not frequencies or min([end, *frequencies.values()]) <= 0.0:
         raise ParameterError("frequencies", "expected numbers > 0, at least one symbol", "omit other symbols")
+    heap: list[tuple[float, int, tuple[str, ...]]]
     heap = [(weight, place, (symbol,)) for place, (symbol, weight) in enumerate(frequencies.items())]
     heap.append((end, len(heap), ("",)))
     words = dict.fromkeys([*frequencies, ""], "")
@@ -105,7 +107,7 @@ def alphabet_field(field: str, value: Any) -> str | dict[str, str]:
                 field, f"the word of {symbol!r} has zeros only, the end of a text", "add a 1"
             )
     listed = sorted(words.items(), key=lambda entry: entry[1])
-    for (first, word), (second, longer) in zip(listed, listed[1:], strict=False):
+    for (first, word), (second, longer) in pairwise(listed):
         if longer.startswith(word):
             what = f"the word of {second!r} begins with that of {first!r}"
             raise ParameterError(field, what, "give words of which none begins another")
@@ -200,17 +202,17 @@ class StringCode(Sealed):
         word = self._bits_of(text)
         if word is not None and "1" in word and len(word) <= self.bits:
             return None
-        shown = text_of(text)
+        quoted_text = text_of(text)
         if word is None:
             composed = unicodedata.normalize("NFC", text)
             odd = _breaks_a_text if self.is_utf8 else lambda symbol: symbol not in self.words
             strange = next(filter(odd, composed))
-            what = f"{shown} has {text_of(strange)}, which is not in the alphabet"
+            what = f"{quoted_text} has {text_of(strange)}, which is not in the alphabet"
             return what, "spell it with its symbols, or build with a larger alphabet"
         if not word:
             return "an empty text is no answer", "omit it"
         return (
-            f"{shown} takes {len(word)} bits, the code has {self.bits}",
+            f"{quoted_text} takes {len(word)} bits, the code has {self.bits}",
             "shorten it, or build with more bits",
         )
 

@@ -1,16 +1,18 @@
 """The estimate: frequent strings, their shares, and intervals that cover all strings at once.
 
 **Intervals.** The support of a string of share f among N reports is Bin(N, q + f (p - q)); see
-:mod:`mechdesign.families.hitters.detection` for the users at hand. Strings are listed because their support is
-large, so that the interval of a single share would miss too often. Let M be the number of strings that the last
-level has looked at, which earlier groups have chosen. A share f is left out of the interval of a string if
+:mod:`mechdesign.families.hitters.detection` for the users at hand. Strings are listed because their support
+is large, so that the interval of a single share would miss too often. Let M be the number of strings that
+the last level has looked at, which earlier groups have chosen. A share f is left out of the interval of a
+string if
 
     P(support >= s) <= t (1 / (2 M) + f / 2)    or    P(support <= s) <= t f.
 
-The interval is the least that holds all other shares: where 0 is not left out, it begins there, although some
-shares just above 0 may be left out. The truths f of all strings sum to 1. So some interval misses from below with probability at most
-t (M / (2 M) + 1/2) = t, from above with at most t; and this for all strings that were looked at, hence for the
-listed ones. Common strings pay little for the many others: a share of 1 % is tested at a hundredth of the level.
+The interval is the least that holds all other shares: where 0 is not left out, it begins there, although
+some shares just above 0 may be left out. The truths f of all strings sum to 1. So some interval misses from
+below with probability at most t (M / (2 M) + 1/2) = t, from above with at most t; and this for all strings
+that were looked at, hence for the listed ones. Common strings pay little for the many others: a share of 1
+% is tested at a hundredth of the level.
 """
 
 from __future__ import annotations
@@ -108,8 +110,8 @@ class SupportLimits(Limits):
 
 
 SELECTION = (
-    "intervals cover all listed strings at once: strings are listed because their estimates are large, and the "
-    "estimates of those near the threshold are too large on average"
+    "intervals cover all listed strings at once: strings are listed because their estimates are large, and "
+    "the estimates of those near the threshold are too large on average"
 )
 
 
@@ -172,8 +174,8 @@ class StringEstimate(ListedEstimate):
         level : float
             In (0, 1).
         simultaneous : bool
-            False for the interval of each string alone, which is right for a string that was chosen beforehand
-            and too narrow for one that was listed.
+            False for the interval of each string alone, which is right for a string that was chosen
+            beforehand and too narrow for one that was listed.
         """
         assert self.limits is not None
         limits = self.limits

@@ -13,11 +13,11 @@ import mechdesign as md
 from mechdesign.families.hitters import detection
 from mechdesign.families.hitters.detection import (
     Detection,
+    binomial_thresholds,
+    design_levels,
     level_work,
-    levels_of,
     lower_tail,
     single_test_bound,
-    thresholds,
     upper_tail,
 )
 from mechdesign.families.hitters.prefix_reports import BucketWeights
@@ -40,7 +40,7 @@ def shares_of(epsilon: float, buckets: int) -> tuple[float, float]:
 def test_tails_and_thresholds_are_those_of_scipy_stats(chance):
     sizes = np.array([1, 5, 40, 1000, 300_000])
     for alarm in (0.3, 0.01, 1e-9):
-        found = thresholds(sizes, chance, alarm)
+        found = binomial_thresholds(sizes, chance, alarm)
         assert (stats.binom.sf(found - 1, sizes, chance) <= alarm * (1 + 1e-9)).all()
         assert (stats.binom.sf(found - 2, sizes, chance) > alarm * (1 - 1e-9)).all()
     counts = np.array([0, 1, 3, 130, 37_700])
@@ -55,8 +55,9 @@ def test_tails_and_thresholds_are_those_of_scipy_stats(chance):
 def lost_exactly(design: Detection, holders: int) -> tuple[float, float]:
     """Return the exact probability of a loss somewhere, and the sum over levels, for users at hand.
 
-    Of all n users ``holders`` have the string. Group sizes are binomial, the holders in a group hypergeometric
-    given its size; the levels are gone through together, so that nothing is assumed independent.
+    Of all n users ``holders`` have the string. Group sizes are binomial, the holders in a group
+    hypergeometric given its size; the levels are gone through together, so that nothing is assumed
+    independent.
     """
     n, (first, second) = design.users, design.levels
     own, other = design.own, design.other
@@ -64,8 +65,8 @@ def lost_exactly(design: Detection, holders: int) -> tuple[float, float]:
     for size in range(n + 1):
         mass = stats.binom.pmf(size, n, first.share)
         tests = [
-            int(thresholds(count, other, level.alarm)[0])
-            for count, level in zip((size, n - size), design.levels)
+            int(binomial_thresholds(count, other, level.alarm)[0])
+            for count, level in zip((size, n - size), design.levels, strict=True)
         ]
         for inside in range(max(0, holders - (n - size)), min(holders, size) + 1):
             part = mass * stats.hypergeom.pmf(inside, n, holders, size)
@@ -88,7 +89,7 @@ def lost_exactly(design: Detection, holders: int) -> tuple[float, float]:
 def test_the_certificate_is_above_the_exact_probability_of_a_loss(holders):
     """Users at hand, whose groups are without replacement: Hoeffding's comparison has to cover them."""
     own, other = shares_of(3.0, 3)
-    design = Detection(60, own, other, 3, levels_of([3, 5], [0.45, 0.55], [0.05, 0.02]))
+    design = Detection(60, own, other, 3, design_levels([3, 5], [0.45, 0.55], [0.05, 0.02]))
     somewhere, sums = lost_exactly(design, holders)
     stated = design.loss(holders / 60)
     assert somewhere <= sums <= stated
@@ -98,7 +99,7 @@ def test_the_certificate_is_above_the_exact_probability_of_a_loss(holders):
 def test_the_expected_prefixes_are_above_those_of_any_population():
     """Every population of few users over all strings of two levels, by its exact expectation."""
     own, other = shares_of(2.0, 2)
-    design = Detection(12, own, other, 2, levels_of([1, 3], [0.5, 0.5], [0.3, 0.1]))
+    design = Detection(12, own, other, 2, design_levels([1, 3], [0.5, 0.5], [0.3, 0.1]))
     rng = np.random.default_rng(3)
     for _ in range(12):
         users = rng.dirichlet(np.full(8, 0.3))
@@ -106,13 +107,13 @@ def test_the_expected_prefixes_are_above_those_of_any_population():
         kept = [0.0, 0.0]
         for size in range(13):
             mass = stats.binom.pmf(size, 12, 0.5)
-            for string, level in ((None, 0), (None, 1)):
+            for level in (0, 1):
                 for prefix in range(2 if level == 0 else 8):
                     holders = (
                         int(held[4 * prefix : 4 * prefix + 4].sum()) if level == 0 else int(held[prefix])
                     )
                     count = size if level == 0 else 12 - size
-                    t = int(thresholds(count, other, design.levels[level].alarm)[0])
+                    t = int(binomial_thresholds(count, other, design.levels[level].alarm)[0])
                     for inside in range(max(0, holders - 12 + count), min(holders, count) + 1):
                         law = np.convolve(
                             stats.binom.pmf(range(inside + 1), inside, own),
@@ -120,8 +121,8 @@ def test_the_expected_prefixes_are_above_those_of_any_population():
                         )
                         part = mass * stats.hypergeom.pmf(inside, 12, holders, count)
                         kept[level] += part * law[t:].sum()
-        assert kept[0] <= design.kept[0]
-        assert kept[1] <= design.kept[1]  # even with all prefixes followed, of which level 1 drops some
+        assert kept[0] <= design.survivors[0]
+        assert kept[1] <= design.survivors[1]  # even with all prefixes followed, of which level 1 drops some
 
 
 DESIGNS = {
@@ -155,16 +156,16 @@ def test_the_stated_numbers_are_beaten_and_hold_in_simulations(setting):
     chance = design.other + value * (design.own - design.other)
     listed = np.ones(1000, dtype=bool)
     for level, count in zip(design.levels, sizes.T, strict=True):
-        listed &= rng.binomial(count, chance) >= thresholds(count, design.other, level.alarm)
+        listed &= rng.binomial(count, chance) >= binomial_thresholds(count, design.other, level.alarm)
     lost = 1000 - int(listed.sum())
     assert lost <= 133
     assert lost >= 50, "the least share is not far from the smallest that is found"
 
 
 def test_false_alarms_hold_whatever_the_size_of_the_group():
-    level = levels_of([4], [1.0], [0.01])[0]
+    level = design_levels([4], [1.0], [0.01])[0]
     sizes = np.arange(1, 400)
-    assert (upper_tail(thresholds(sizes, 0.125, level.alarm), sizes, 0.125) <= level.alarm).all()
+    assert (upper_tail(binomial_thresholds(sizes, 0.125, level.alarm), sizes, 0.125) <= level.alarm).all()
 
 
 def test_no_composition_of_few_bits_is_better_than_the_program():
@@ -179,13 +180,13 @@ def test_no_composition_of_few_bits_is_better_than_the_program():
 def test_the_bound_is_that_of_the_best_test_for_one_level():
     own, other = shares_of(2.0, 3)
     bound = single_test_bound(5000, own, other, 0.1, 2.0**-10)
-    design = Detection(5000, own, other, 3, levels_of([10], [1.0], [2.0**-10]))
+    design = Detection(5000, own, other, 3, design_levels([10], [1.0], [2.0**-10]))
     assert bound <= design.least_share(0.1) <= 1.01 * bound
 
 
 def test_blocks_of_sizes_are_on_the_safe_side(monkeypatch):
     own, other = shares_of(2.0, 3)
-    design = Detection(20_000, own, other, 3, levels_of([6, 12], [0.4, 0.6], [1e-3, 1e-4]))
+    design = Detection(20_000, own, other, 3, design_levels([6, 12], [0.4, 0.6], [1e-3, 1e-4]))
     fine = design.losses(0.05)
     monkeypatch.setattr(detection, "BLOCKS", 64)
     detection.group_sizes.cache_clear()
@@ -207,4 +208,4 @@ def test_work_that_cannot_be_met_and_no_information_are_one_line():
     assert "give more work" in solution.message
     assert "\n" not in solution.message
     assert md.solve(md.HeavyHitters(users=100, epsilon=0.0, bits=8)).status == "infeasible"
-    assert math.isinf(Detection(100, 0.26, 0.25, 2, levels_of([8], [1.0], [1e-3])).least_share(0.1))
+    assert math.isinf(Detection(100, 0.26, 0.25, 2, design_levels([8], [1.0], [1e-3])).least_share(0.1))

@@ -143,7 +143,8 @@ def test_frequent_words_are_found_and_their_intervals_cover():
     assert ((low <= shares) & (shares <= high)).all()
     assert (estimate.standard_error < 0.006).all()
     narrow = estimate.interval(simultaneous=False)
-    assert (narrow[0] > low).all() and (narrow[1] < high).all()
+    assert (narrow[0] > low).all()
+    assert (narrow[1] < high).all()
     assert estimate.top(3) == ("hello", "selfie", "emoji")
     assert 0.2 < estimate.other < 0.4
     assert json.loads(json.dumps(estimate.as_json()))["strings"] == list(estimate.strings)
