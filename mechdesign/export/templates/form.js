@@ -110,7 +110,8 @@ function numberField(block, id) {
 // may send what is typed to a service for that.
 function textField(block, id) {
   const asked = RECIPE.inputs[block.places[0]];
-  const symbols = asked.words === null ? "" : Object.keys(asked.words).join(" ");
+  const words = Object.entries(asked.words || {}).sort(([, first], [, second]) => (first < second ? -1 : 1)); // as in the alphabet
+  const symbols = words.map(([symbol]) => symbol).join(" ");
   const more = symbols ? [`${id}-symbols`] : [];
   const input = element("input", {
     type: "text", id, name: id, required: "", autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false",
@@ -120,10 +121,10 @@ function textField(block, id) {
   const group = frame(block, id, true, more, ...hint, input);
   const value = () => input.value.trim();
   const fault = () => {
-    const words = wordsOf(asked, value());
-    const strange = words.find((word) => typeof word !== "string");
+    const coded = wordsOf(asked, value());
+    const strange = coded.find((word) => typeof word !== "string");
     if (strange) return sentence("text.outside", { symbol: quoted(strange.symbol) });
-    return words.join("").length > asked.bits ? sentence("text.long") : "";
+    return coded.join("").length > asked.bits ? sentence("text.long") : "";
   };
   const check = () => mark(group, id, value() ? fault() : sentence("form.required"), [input]);
   input.addEventListener("input", () => mark(group, id, fault(), [input]));
