@@ -11,7 +11,9 @@ solution = md.solve(problem)
 print(f"least share that is found with probability 90%: {solution.value:.2%}, bound {solution.bound:.2%}")
 mechanism = solution.mechanism()
 
-words = ["hello", "gif", "vlog", "emoji", "meme"] + [f"{a}{b}{c}" for a in "abcd" for b in "eiou" for c in "lmnprst"]
+words = ["hello", "gif", "vlog", "emoji", "meme"] + [
+    f"{a}{b}{c}" for a in "abcd" for b in "eiou" for c in "lmnprst"
+]
 shares = 1.0 / np.arange(1, len(words) + 1)
 answers = np.random.default_rng(3).choice(words, size=30_000, p=shares / shares.sum())
 
@@ -22,7 +24,9 @@ estimate = mechanism.estimate(reports)
 print(estimate)
 print("guesses beyond the list:", estimate.top(len(estimate.strings) + 3)[-3:])
 
-common = [word for word, share in zip(words, shares / shares.sum(), strict=True) if share >= 1.5 * solution.value]
+common = [
+    word for word, share in zip(words, shares / shares.sum(), strict=True) if share >= 1.5 * solution.value
+]
 assert set(common) <= set(estimate.strings)
 low, high = estimate.interval()
 for word, bottom, top in zip(estimate.strings, low, high, strict=True):
