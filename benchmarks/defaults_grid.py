@@ -438,8 +438,8 @@ def _tables() -> Iterator[Mapping[str, Any]]:
 
 
 def _strings(quick: bool) -> Iterator[Parameters]:
-    for users, epsilon in product((2000,) if quick else (1000, 5000), FEW_EPSILONS):
-        yield {"users": users, "epsilon": epsilon, "bits": 4 if quick else 6}
+    for users, epsilon in product((300,) if quick else (300, 1000), FEW_EPSILONS):
+        yield {"users": users, "epsilon": epsilon, "bits": 3, "alphabet": "a"}
 
 
 GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
