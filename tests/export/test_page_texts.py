@@ -1,4 +1,4 @@
-"""A page with a text field: the alphabet is checked on the device, and what is sent is a report of the mechanism."""
+"""A page with a text field: the alphabet is checked on the device, and what is sent is a report."""
 
 from __future__ import annotations
 
