@@ -72,8 +72,6 @@ def _bits(problem: HeavyHitters, field: str, value: Any) -> int:
 
 
 def _known(problem: HeavyHitters, field: str, value: Any) -> tuple[str, ...]:
-    if value is None or (isinstance(value, tuple) and not value):  # as a problem keeps it
-        return ()
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         raise ParameterError(field, f"expected a list of strings, got {text_of(value)}")
     return known_strings(field, value, problem.code)
@@ -177,12 +175,11 @@ class HeavyHitters(Problem[PrefixReports]):
     false_strings: float = real(
         "Listed strings that nobody has, on average at most.", low=1e-6, high=1e3, default=1.0
     )
-    known: Kept[tuple[str, ...], Sequence[str]] = related(
+    known: Kept[tuple[str, ...] | None, Sequence[str] | None] = related(
         "Strings that are known beforehand: they are estimated in any case.",
         _known,
         form="list of str",
         default=None,
-        fills=True,
     )
 
     @cached_property
@@ -211,7 +208,7 @@ class HeavyHitters(Problem[PrefixReports]):
             self.work,
             self.failure,
             self.false_strings,
-            len(self.known),
+            len(self.known or ()),
         )
 
     def detection(self, variables: Variables) -> Detection:
@@ -268,7 +265,7 @@ class HeavyHitters(Problem[PrefixReports]):
             [int(length) for length in variables["lengths"]],
             [float(share) for share in variables["shares"]],
             [float(alarm) for alarm in variables["alarms"]],
-            self.known,
+            self.known or (),
         )
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
