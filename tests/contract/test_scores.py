@@ -19,6 +19,7 @@ from tests.contract.test_every_mechanism import KINDS, NO_SERVER, client_of, mad
 WITHOUT = {
     "marginal-release": "users report a table each; marginals are fitted together",
     "marginal-rival": "users report a table each; marginals are fitted together",
+    "prefix-hashing": "which strings have an estimate depends on the reports of all users",
     "shuffled": "a mechanism behind a shuffler: score the reports of the inner one",
 }
 """Collecting mechanisms without scores, and why."""

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
+from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
