@@ -290,14 +290,14 @@ def _problem_or_none(name: str) -> type[Problem[Any]] | None:
     """Return the problem of this name; a name that is nearly one, or nearly a model's, is an error."""
     from mechdesign.families import find_problem, problem_classes
 
-    found = find_problem(name)
-    if found is None:
+    problem = find_problem(name)
+    if problem is None:
         from mechdesign.catalog import models
 
         close = suggestion(name, [*models(), *problem_classes(), "survey-file"])
         if close.startswith("did you mean"):
             raise UnknownNameError("show", f"no model or problem '{name}'", close)
-    return found
+    return problem
 
 
 def _solve(options: argparse.Namespace) -> int:

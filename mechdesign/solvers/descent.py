@@ -460,7 +460,7 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
     if isinstance(matrix, np.ndarray):
         system = (matrix * spread) @ transposed
     else:
-        scaled = matrix.copy()
+        scaled: Any = matrix.copy()
         scaled.data *= spread[scaled.indices]
         system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
