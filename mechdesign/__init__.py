@@ -274,7 +274,7 @@ _SUBPACKAGES = (
         "papers",
         "report",
     ),
-    *("show", "solvers", "survey", "work"),
+    *("serve", "show", "solvers", "survey", "work"),
 )
 
 
