@@ -121,11 +121,11 @@ def _serve_with(options: argparse.Namespace, key: str, stack: ExitStack) -> None
     rooms = owner_application(place, key, options.language, (*LOOPBACK, options.owner_host))
     owner_host = "127.0.0.1" if options.owner_host in EVERYWHERE else options.owner_host
     open_at = f"{_address(owner_host, own.getsockname()[1])}/owner/?key={key}"
-    shown = open_at if options.key_file is None else f"{open_at.removesuffix(key)}... (--key-file)"
+    address = open_at if options.key_file is None else f"{open_at.removesuffix(key)}... (--key-file)"
     page = None if options.no_browser else stack.enter_context(_opener(place.folder, open_at))
 
     def begun() -> None:
-        print(f"owner:       {shown}")
+        print(f"owner:       {address}")
         print(f"respondents: {url.rstrip('/')}/s/NAME/", flush=True)
         if not is_loopback(options.owner_host):
             print("mechdesign: --owner-host: others reach the owner's rooms", file=sys.stderr)

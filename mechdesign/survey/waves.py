@@ -25,8 +25,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.analysis.change import Change, Row, change_between
+from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import MethodError, ParameterError, counted, decimals_of, option
 from mechdesign.core.guarantee import Guarantee, exact_text
@@ -138,14 +138,18 @@ def other_answers(mechanism: Mechanism, before: Mechanism) -> list[str]:
     return [clause for clause in clauses if clause]
 
 
-def _asked_by_name(mechanism: Mechanism) -> dict[str, AskedChoice | AskedNumber]:
+KINDS = {AskedChoice: "a choice", AskedNumber: "a number", AskedText: "a text"}
+"""What a question asks for."""
+
+
+def _asked_by_name(mechanism: Mechanism) -> dict[str, Asked]:
     try:
         return {entry.name or "": entry for entry in mechanism.recipe().inputs}
     except MethodError:  # its reports are not drawn in integers
         return {}
 
 
-def _other_answers(name: str, now: AskedChoice | AskedNumber, then: AskedChoice | AskedNumber) -> str:
+def _other_answers(name: str, now: Asked, then: Asked) -> str:
     subject = f"'{name}'" if name else "the question"
     if isinstance(now, AskedNumber) and isinstance(then, AskedNumber):
         if (now.low, now.high) == (then.low, then.high):
@@ -153,9 +157,11 @@ def _other_answers(name: str, now: AskedChoice | AskedNumber, then: AskedChoice 
         return (
             f"{subject} has another range ({now.low:g} to {now.high:g}, before {then.low:g} to {then.high:g})"
         )
-    if isinstance(now, AskedNumber) or isinstance(then, AskedNumber):
-        first, second = ("a number", "a choice") if isinstance(now, AskedNumber) else ("a choice", "a number")
-        return f"{subject} asks for {first}, before for {second}"
+    if not (isinstance(now, AskedChoice) and isinstance(then, AskedChoice)):
+        first, second = (
+            next(word for kind, word in KINDS.items() if isinstance(entry, kind)) for entry in (now, then)
+        )
+        return "" if first == second else f"{subject} asks for {first}, before for {second}"
     sides = [
         f"{when}: {_listed([label for label in own if label not in other])}"
         for when, own, other in (

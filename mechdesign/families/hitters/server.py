@@ -218,12 +218,12 @@ def _extended(
     start, length = bits
     seeds, values = reports
     step = length - start
-    wanted = np.unique(known >> np.uint64(mechanism.bits - length))
+    listed = np.unique(known >> np.uint64(mechanism.bits - length))
 
     def extensions(row: int) -> FollowedPrefixes:
         prefix = int(followed.codes[row])
         supports = extension_supports(seeds, values, prefix, step, length, mechanism.buckets)
-        own = wanted[wanted >> np.uint64(step) == np.uint64(prefix)] & np.uint64((1 << step) - 1)
+        own = listed[listed >> np.uint64(step) == np.uint64(prefix)] & np.uint64((1 << step) - 1)
         ends = np.union1d(np.flatnonzero(supports >= tests[1]).astype(np.uint64), own)
         codes = ends | np.uint64(prefix << step)
         possible = mechanism.code.are_possible(codes, length)
@@ -238,7 +238,7 @@ def _extended(
     codes = np.concatenate([part.codes for part in parts])
     supports = np.concatenate([part.supports for part in parts])
     passed = np.concatenate([part.passed for part in parts])
-    rest = np.flatnonzero(~passed & ~np.isin(codes, wanted))
+    rest = np.flatnonzero(~passed & ~np.isin(codes, listed))
     best = rest[np.argsort(-supports[rest], kind="stable")[:BREADTH]]
-    chosen = np.sort(np.concatenate([np.flatnonzero(passed | np.isin(codes, wanted)), best]))
+    chosen = np.sort(np.concatenate([np.flatnonzero(passed | np.isin(codes, listed)), best]))
     return FollowedPrefixes(codes[chosen], supports[chosen], passed[chosen])
