@@ -16,14 +16,15 @@ they are: a little less often than 1/g, because a bucket cannot hold the same el
 
 **Counts of what reports fit.** A report (a, b, y) fits the x with (a x + b) mod P in {y, y + g, ...}: those
 with u(x) = (a x + b - y) / g mod P in {0, ..., m - 1}, where m is the number of elements of the bucket. Let
-A = a / g, q a stride and d = A q, so that u(x - q) = u(x) - d. For the indicator f of these x and d > 0,
+A = a / g, q a stride and d = A q, so that u(x - q) = u(x) - d. For the indicator f of these x
 
-    f(x) - f(x - q) = 1[0 <= u(x) < d] - 1[m <= u(x) < m + d],    intervals modulo P,
+    f(x) - f(x - q) = 1[0 <= u(x) < d] - 1[m <= u(x) < m + d]      for d > 0, intervals modulo P,
+                    = 1[m + d <= u(x) < m] - 1[d <= u(x) < 0]      for d < 0:
 
-and alike for d < 0: only 2 |d| differences. Among q <= Q there is one with |d| < P / Q (Dirichlet). Reports
-that share a q share a table of differences. Its sums along q, which leads around the whole field, are their
-counts up to a constant, and the sum of all counts, that of all m, decides the constants. So n reports take
-at most 2 n P / Q additions to tables and Q P to sum these: O(P sqrt(n)) for Q = sqrt(n), not n P / g.
+only 2 |d| differences. Among q <= Q there is one with |d| < P / Q (Dirichlet). Reports that share a q share
+a table of differences. Its sums along q, which leads around the whole field, are their counts up to a
+constant, and the sum of all counts, that of all m, decides the constants. So n reports take at most 2 n P / Q
+additions to tables and Q P to sum these: O(P sqrt(n)) for Q = sqrt(n), not n P / g.
 """
 
 from __future__ import annotations
@@ -393,8 +394,10 @@ class AffineFamily:
             strides, moves = strides[slopes], moves[slopes]
         order = np.argsort(strides.astype(np.min_scalar_type(longest)), kind="stable")
         ends = np.cumsum(np.bincount(strides, minlength=longest + 1))
-        moves, (origins, steps, elements) = moves[order], self._progressions(seeds[order], values[order])
-        low = origins + moves.clip(max=0) * steps
+        origins, steps, elements = self._progressions(seeds[order], values[order])
+        moves = moves[order]
+        backward: Codes = np.minimum(moves, 0)
+        low = origins + backward * steps
         high = low + elements * steps
         counts = np.zeros(prime + GROUP * longest, dtype=np.int32)
         for stride in (np.flatnonzero(np.diff(ends)) + 1).tolist():
