@@ -221,8 +221,14 @@ PART = 1 << 18
 GROUP = 16
 """Rows of a table that are summed together, before the groups are."""
 
+CELLS = 1 << 22
+"""Entries of a table of all slopes, at most."""
+
 CELL, ENTRY, TABLE = 4, 1, 50_000
 """Nanoseconds, about, to add to a cell of a table, and to sum up a table: for each entry, and besides."""
+
+REPORT, SQUARE = 15, 14
+"""Nanoseconds, about, for a report of which two cells are computed, and for an entry of all slopes' table."""
 
 
 def collision(prime: int, buckets: int) -> Fraction:
@@ -325,16 +331,22 @@ class AffineFamily:
         value = _remainder((slope + 1) * numbers + shift, self.prime)
         return _remainder(value, self.buckets)
 
-    def supports_of_counts(self, times: Codes, categories: int) -> Codes:
-        """Return the same as ``supports`` from how often each value was reported, (seeds, buckets)."""
-        seeds = np.arange(self.seeds, dtype=np.int64)
-        fits = (times[seeds, self.buckets_of(seeds, np.int64(number))].sum() for number in range(categories))
-        return np.fromiter(fits, dtype=np.int64, count=categories)
+    def supports_of_counts(self, times: Codes) -> Codes:
+        """Return the supports of all elements from how often each value was reported, (seeds, buckets)."""
+        prime = self.prime
+        by_slope = times.reshape(prime - 1, prime, self.buckets)
+        table, total, shifts = np.zeros((prime - 1, prime), dtype=np.int64), 0, np.arange(prime)
+        for value in range(self.buckets):
+            starts, elements = self._intervals(shifts, np.full(1, value))
+            table[:, starts] += by_slope[:, :, value]
+            table[:, (starts + elements) % prime] -= by_slope[:, :, value]
+            total += int(elements[0]) * int(by_slope[:, :, value].sum())
+        return self._supports_of_slopes(table, total)
 
     def supports(self, seeds: Codes, values: Codes, categories: int) -> Codes:
         """Return the number of pairs (seed, value) that each category fits: its map gives the value.
 
-        Of two exact ways the one with less work is taken; neither holds an array of reports by categories.
+        Of three exact ways that with least work is taken; none holds an array of reports by categories.
         """
         counts, rows = np.zeros(categories, dtype=np.int64), max(PART, self.prime)
         kind = integers_of(self.prime)
@@ -345,13 +357,44 @@ class AffineFamily:
         return counts
 
     def _supports_of_part(self, seeds: Codes, values: Codes) -> Codes:
-        reports, longest = len(seeds), self._longest_stride(len(seeds))
-        by_element = CELL * reports * -(-self.prime // self.buckets)
-        by_stride = CELL * reports * (self.prime // longest) + longest * (TABLE + ENTRY * self.prime)
-        loop = compiled(fitting, min(by_element, by_stride))
-        if self.buckets % self.prime == 0 or by_element <= by_stride:
+        prime, reports, longest = self.prime, len(seeds), self._longest_stride(len(seeds))
+        by_element = CELL * reports * -(-prime // self.buckets)
+        by_slope = REPORT * reports + SQUARE * prime**2
+        by_stride = (4 * REPORT + CELL * (prime // longest)) * reports + longest * (TABLE + ENTRY * prime)
+        loop = compiled(fitting, min(by_element, by_slope, by_stride))
+        if loop is not None:  # it takes about half the time
+            by_element, by_stride = by_element // 2, by_stride // 2
+        if prime**2 <= CELLS and by_slope <= min(by_element, by_stride):
+            return self._supports_by_slope(seeds, values)
+        if self.buckets % prime == 0 or by_element <= by_stride:
             return self._supports_by_element(seeds, values, loop)
         return self._supports_by_stride(seeds, values, longest, loop)
+
+    def _intervals(self, shifts: Codes, values: Codes) -> tuple[Codes, Codes]:
+        """Return the start and length of the interval, modulo P, of the A x that reports fit, A = a / g."""
+        alone = self.buckets % self.prime == 0  # a bucket for each element: g has no inverse, nor need of one
+        inverse = 1 if alone else pow(self.buckets, -1, self.prime)
+        starts = _remainder((values - shifts + self.prime) * inverse, self.prime)
+        return starts, (self.prime - 1 - values) // self.buckets + 1
+
+    def _supports_by_slope(self, seeds: Codes, values: Codes) -> Codes:
+        """Add up intervals for each slope: O(reports + P^2)."""
+        prime, size = self.prime, self.seeds
+        rows = seeds // prime * prime
+        starts, elements = self._intervals(seeds - rows, values)
+        ends = starts + elements
+        ends -= prime * (ends >= prime)
+        table = np.bincount(rows + starts, minlength=size) - np.bincount(rows + ends, minlength=size)
+        return self._supports_of_slopes(table.reshape(prime - 1, prime), int(elements.sum()))
+
+    def _supports_of_slopes(self, table: Codes, total: int) -> Codes:
+        """Return the supports from the ends of intervals of A x for each slope a, and their total."""
+        prime, numbers = self.prime, np.arange(self.prime)
+        slope = 1 if self.buckets % prime == 0 else pow(self.buckets, -1, prime)
+        places = _remainder(_remainder(numbers[1:] * slope, prime)[:, None] * numbers, prime)
+        sums = np.take_along_axis(np.cumsum(table, axis=1), places, axis=1).sum(axis=0)
+        supports: Codes = sums + (total - sums.sum()) // prime  # the sums are right up to a constant
+        return supports
 
     def _longest_stride(self, reports: int) -> int:
         """Return the limit with which additions to tables take about as long as their sums."""

@@ -54,7 +54,7 @@ CASES = [(2, 2), (3, 2), (5, 2), (5, 5), (12, 3), (40, 7), (90, 5), (97, 96), (9
 
 @pytest.mark.parametrize(("categories", "buckets"), CASES)
 @pytest.mark.parametrize("loop", [None, fitting], ids=["numpy", "loop"])
-def test_both_ways_of_counting_agree_with_hashing(categories, buckets, loop):
+def test_all_ways_of_counting_agree_with_hashing(categories, buckets, loop):
     """Whatever the longest stride, and many reports of one hash function among them."""
     family = AffineFamily(prime_from(categories), buckets)
     rng = np.random.default_rng(categories)
@@ -63,6 +63,10 @@ def test_both_ways_of_counting_agree_with_hashing(categories, buckets, loop):
     seeds[::3] = seeds[0]
     one = hashed(family, seeds, values, family.prime).tolist()
     assert family._supports_by_element(seeds, values, loop).tolist() == one
+    assert family._supports_by_slope(seeds, values).tolist() == one
+    if family.seeds * buckets < 1 << 20:
+        times = np.bincount(seeds * buckets + values, minlength=family.seeds * buckets)
+        assert family.supports_of_counts(times).tolist() == one
     if buckets < family.prime:
         for longest in {1, 2, family.prime // 7, family.prime // 2} & set(range(1, family.prime)):
             assert family._supports_by_stride(seeds, values, longest, loop).tolist() == one
@@ -107,20 +111,34 @@ def test_counting_in_parts_is_counting_at_once(monkeypatch):
     monkeypatch.setattr("mechdesign.exact.draws.BLOCK", 50)
     assert family.supports(seeds, values, 64).tolist() == whole
     assert family._supports_by_element(seeds, values, None)[:64].tolist() == whole
+    assert family._supports_by_slope(seeds, values)[:64].tolist() == whole
     assert family._supports_by_stride(seeds, values, 5, None)[:64].tolist() == whole
 
 
-@pytest.mark.parametrize(("buckets", "reports"), [(1031, 10_000), (300, 10_000), (4, 10_000), (4, 100)])
-def test_the_quicker_way_is_taken(monkeypatch, buckets, reports):
-    """As many buckets as elements leave a report one category; many reports of few buckets share strides."""
-    family, taken = AffineFamily(1031, buckets), []
-    for way in ("_supports_by_stride", "_supports_by_element"):
+@pytest.mark.parametrize(
+    ("categories", "buckets", "reports", "way"),
+    [
+        (1031, 1031, 10_000, "element"),
+        (1031, 300, 10_000, "element"),
+        (1031, 4, 50, "element"),
+        (1031, 4, 10_000, "stride"),
+        (1031, 4, 250_000, "slope"),
+        (4099, 4, 250_000, "stride"),
+    ],
+)
+def test_the_quickest_way_is_taken(monkeypatch, categories, buckets, reports, way):
+    """Many buckets leave a report few categories; many reports share strides, and slopes of small fields."""
+    monkeypatch.setenv("MECHDESIGN_KERNELS", "off")
+    family, taken = AffineFamily(categories, buckets), []
+    for name in ("element", "slope", "stride"):
         monkeypatch.setattr(
-            AffineFamily, way, lambda *_, way=way: taken.append(way) or np.zeros(1031, dtype=np.int64)
+            AffineFamily,
+            f"_supports_by_{name}",
+            lambda *_, name=name: taken.append(name) or np.zeros(categories, dtype=np.int64),
         )
-    family.supports(np.zeros(reports, dtype=np.int64), np.zeros(reports, dtype=np.int64), 1024)
-    quick = buckets == 4 and reports == 10_000
-    assert taken == ["_supports_by_stride" if quick else "_supports_by_element"]
+    none = np.zeros(reports, dtype=np.int64)
+    family.supports(none, none, categories)
+    assert taken == [way]
 
 
 @pytest.mark.parametrize("longest", [None, 3])
