@@ -459,6 +459,11 @@ def _tables() -> Iterator[Mapping[str, Any]]:
         yield {"name": "cyclic-ranges", "size": size}
 
 
+def _strings(quick: bool) -> Iterator[Parameters]:
+    for users, epsilon in product((300,) if quick else (300, 1000), FEW_EPSILONS):
+        yield {"users": users, "epsilon": epsilon, "bits": 3, "alphabet": "a"}
+
+
 GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "randomized-response": _responses,
     "auction-slot": _slots,
@@ -496,6 +501,7 @@ GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "survey-design": _surveys,
     "survey-limit": _limits,
     "event-counts": _events,
+    "heavy-hitters": _strings,
     "linear-queries": _queries,
 }
 """The points of the grid of each class of problems, besides its example."""

@@ -92,6 +92,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.auction import AuctionHorizon, AuctionSlot
     from mechdesign.families.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.families.deployed import DeployedFrequencies, DeployedHistogram
+    from mechdesign.families.hitters import HeavyHitters
     from mechdesign.families.incentives import DirectMechanism, Screening
     from mechdesign.families.joint import JointCollection, JointDistribution
     from mechdesign.families.location import LocationNoise
@@ -150,6 +151,7 @@ __all__ = [
     "EstimationError",
     "EventCounts",
     "FrequencyOracle",
+    "HeavyHitters",
     "ItemSets",
     "JointCollection",
     "JointDistribution",
@@ -272,7 +274,7 @@ _SUBPACKAGES = (
         "papers",
         "report",
     ),
-    *("show", "solvers", "survey", "work"),
+    *("serve", "show", "solvers", "survey", "work"),
 )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, suggestion
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
@@ -404,66 +405,6 @@ def checked_area(area: Any) -> Area:
     return x_low, y_low, x_high, y_high
 
 
-@frozen_value()
-class AskedChoice:
-    """An answer that is one of several categories: names, or without names the numbers from 0.
-
-    Examples
-    --------
-    >>> AskedChoice("smokes", 2, ("no", "yes")).as_json()
-    {'name': 'smokes', 'size': 2, 'labels': ['no', 'yes']}
-    """
-
-    name: str | None
-    size: int
-    labels: tuple[str, ...] | None = None
-
-    @classmethod
-    def of(cls, labels: Labels, name: str | None = None) -> AskedChoice:
-        """Return the choice of one of these categories."""
-        return cls(name, labels.size, labels.names)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        labels = None if self.labels is None else list(self.labels)
-        return {"name": self.name, "size": self.size, "labels": labels}
-
-    def examples(self) -> list[Any]:
-        """Return answers for test vectors: all, or those at both ends of many."""
-        last = self.size
-        places = range(last) if last <= 64 else [*range(32), *range(last - 32, last)]
-        return [place if self.labels is None else self.labels[place] for place in places]
-
-
-@frozen_value()
-class AskedNumber:
-    """An answer that is a number from low to high.
-
-    Examples
-    --------
-    >>> AskedNumber("age", 18.0, 99.0).as_json()
-    {'name': 'age', 'low': 18.0, 'high': 99.0}
-    >>> AskedNumber("age", 18.0, 99.0, skip=True).as_json()["skip"]
-    True
-    """
-
-    name: str | None
-    low: float
-    high: float
-    skip: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values; whether None stands for no answer, where it does."""
-        skip = {"skip": True} if self.skip else {}
-        return {"name": self.name, "low": self.low, "high": self.high, **skip}
-
-    def examples(self) -> list[Any]:
-        """Return answers for test vectors: both ends, some between, and no answer where it may be skipped."""
-        inside = [self.low + (self.high - self.low) * part / 7 for part in range(1, 7)]
-        middle = [number for number in inside if self.low <= number <= self.high]
-        return [self.low, self.high, *middle, *([None] if self.skip else [])]
-
-
 class Codec(ABC):
     """What people are asked, and the code of an answer.
 
@@ -492,7 +433,7 @@ class Codec(ABC):
         """What stands in a column of answers, for people."""
 
     @abstractmethod
-    def questions(self, name: str | None = None) -> tuple[AskedChoice | AskedNumber, ...]:
+    def questions(self, name: str | None = None) -> tuple[Asked, ...]:
         """Return what a client asks; ``name`` is the column of the survey's data."""
 
     @abstractmethod

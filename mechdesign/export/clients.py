@@ -290,6 +290,7 @@ MORE = {
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
     "items": "items.js",
+    "prefix": "text.js",
 }
 """What a step needs next to the usual ones."""
 

@@ -303,6 +303,14 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             _word(seeds - 1),
             _word(TOTAL - 1),
         ]  # the first one is drawn again, if it has to
+    elif kind == "prefix":
+        own, other = int(steps["own"], 16), int(steps["other"], 16)
+        values = [own + place * other for place in range((1 << steps["buckets"]) + 1)]
+        for group in ends_of(numbers(steps["ends"])):
+            for end in (values[0], values[-1]):
+                yield [_word(group), (1 << 64) - 1, _word(end - 1)]
+        for end in ends_of(values):
+            yield [_word(0), 0x0123456789ABCDEF, _word(end)]
     elif kind == "messages":
         yield from _message_corners(steps)
     elif kind == "sets" and steps["matches"] is not None:

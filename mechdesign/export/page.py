@@ -11,6 +11,7 @@ import html
 import re
 from typing import Any
 
+from mechdesign.collect.asked import AskedText
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError
@@ -66,7 +67,8 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     require_single_answers(mechanism, "a page")
     texts = page_texts(mechanism, settings)
     words = texts.words
-    tables = {name: dict(words.tables[name]) for name in SPOKEN}
+    asks_text = any(isinstance(entry, AskedText) for entry in mechanism.recipe().inputs)
+    tables = {name: dict(words.tables[name]) for name in (*SPOKEN, *(("text",) if asks_text else ()))}
     tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
     tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
     content = {

@@ -108,6 +108,7 @@ TABLES = {
     "finite-channel": CHANNEL_FIELDS,
     "hadamard-response": "epsilon categories labels total even",
     "local-hashing": "epsilon categories labels total buckets other",
+    "prefix-hashing": "epsilon alphabet bits buckets other lengths groups alarms known total",
     "projective-geometry": "epsilon categories labels total field include",
     "subset-selection": "epsilon categories labels total size include",
     "set-selection": "epsilon categories labels total length size include most separator",
@@ -203,6 +204,16 @@ SPECIAL: dict[str, dict[str, Schema]] = {
         "sets": several(TEXT),
         "low": several(WHOLE),
         "high": several(WHOLE),
+    },
+    "prefix-hashing": {
+        "alphabet": either(
+            TEXT, {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[01]+$"}}
+        ),
+        "bits": COUNT,
+        "lengths": several(COUNT),
+        "groups": several(WHOLE),
+        "alarms": several(POSITIVE),
+        "known": several(TEXT),
     },
     "event-counts": {
         "slots": COUNT,

@@ -153,7 +153,7 @@ class Ledger:
             For a name that differs from one of the ledger by blanks, capitals or forms of letters alone: it
             would have a limit of its own.
         """
-        return _named(group, self.groups, {_bare(known): known for known in reversed(self.groups)})
+        return _named(group, self.groups, {_bare(known): known for known in reversed(list(self.groups))})
 
     def allows(self, group: str) -> bool:
         """Whether a group is within the limit."""

@@ -15,6 +15,7 @@ from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.core.errors import counted
 from mechdesign.families import exported_names
 from mechdesign.families.auction import OnlineAuction
+from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.marginals import MarginalRelease
@@ -85,6 +86,10 @@ MECHANISMS = {
     "local-hashing": (
         lambda: LocalHashing.of(9, 1.0, 4),
         "LocalHashing(9 categories, buckets=4, epsilon=1)",
+    ),
+    "prefix-hashing": (
+        lambda: PrefixReports.of(2.0, "abc", 12, 3, [5, 12], [0.4, 0.6], [0.05, 1e-3], ["a"]),
+        "PrefixReports(12 bits, groups of 5, 12 bits, epsilon=2)",
     ),
     "projective-geometry": (
         lambda: ProjectiveGeometry.of(9, 1.0, 3),

@@ -17,6 +17,7 @@ from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
 from mechdesign.export.known_answers import Vector
+from mechdesign.families.hitters import PrefixReports, prefix_code
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
@@ -173,6 +174,13 @@ CLIENTS = {
     "queries of bins": lambda: _queries("prefix", 9, domain=(-0.5, 99.25)),
     "queries of a cycle": lambda: _orbits({"name": "cyclic-ranges", "size": 24}),
     "queries of a cube": lambda: _orbits({"name": "marginals", "sizes": [2] * 4, "order": 2}),
+    "prefix-hashing": lambda: PrefixReports.of(2.0, "abcäß雪", 12, 3, [5, 12], [0.4, 0.6], [0.05, 1e-3]),
+    "texts of utf-8": lambda: PrefixReports.of(
+        4.0, "utf-8", 48, 6, [24, 40, 48], [0.3, 0.3, 0.4], [0.01] * 3
+    ),
+    "texts of a public code": lambda: PrefixReports.of(
+        1.0, prefix_code({"a": 5, "e": 4, "é": 1, "z": 0.5}, 2), 20, 2, [20], [1.0], [1e-3]
+    ),
     "event-counts": lambda: _events(3, 2, "orbits"),
     "events with names": lambda: _events(4, 3, "kary", ["go", "sale", "visit — long", "雪"]),
     "events of 2 slots": lambda: _events(2, 1, "orbits"),

@@ -336,6 +336,7 @@ const LISTS = {
 // Answers
 
 function read(asked, answer) {
+  if ("words" in asked) return textBits(asked, answer);
   const name = asked.name === null ? "" : `${asked.name}: `;
   const shown = JSON.stringify(answer);
   if ("most" in asked) return readItems(asked, answer, name);

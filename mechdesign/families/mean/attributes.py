@@ -31,6 +31,7 @@ from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.kernel import Answer, Recipe
 from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
+from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, counted
@@ -261,6 +262,31 @@ class AttributeSampling(AnswerMechanism[AttributeMeans]):
         sums = ReportSums(*np.array(rows).T)
         rounding = float(abs(slope) * times * columns[0].rounding)
         return np.array(values), self.inner.limits(sums, rounding, float(times))
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return the scores of each number.
+
+        Of a scaled estimator who did not draw a number says 0, counted from where scores are centred.
+        """
+        records, each = np.asarray(reports), self.per_user
+        self.aggregator().update(records)  # refuses what is no report
+        users, inner = len(records) // each, self.inner
+        low, width = self.ranges.low, self.ranges.width
+        places = np.asarray(records["attribute"], dtype=np.int64)
+        values = inner.report_values(np.ascontiguousarray(records["report"]))
+        unit = (values - inner.domain.low) / inner.domain.width
+        times = self.size / each if self.estimator == "scaled" else 1.0
+        base = (float(inner.offset) - inner.domain.low) / inner.domain.width if times > 1.0 else 0.0
+        result = []
+        for place, name in enumerate(self.labels.shown()):
+            rows = np.flatnonzero(places == place)
+            table = np.full((users, 1), low[place] + width[place] * base)
+            information = np.full(users, 1.0 if times > 1.0 else 0.0)
+            table[rows // each, 0] = low[place] + width[place] * (base + times * (unit[rows] - base))
+            information[rows // each] = 1.0
+            ends = (float(low[place]), float(low[place] + width[place]))
+            result.append(ReportScores(str(name), ("mean",), table, information, None, ends))
+        return tuple(result)
 
     # Accuracy
 

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
+from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
+from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError, counted
@@ -45,6 +47,7 @@ from mechdesign.families.survey.part_plans import best_part, expected_errors, pa
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
+from mechdesign.families.survey.report_scores import survey_pairs, survey_scores
 from mechdesign.families.survey.results import (
     Request,
     SurveyResults,
@@ -353,6 +356,14 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         return str(self.draw(list(map(_encoded, self.questions.all, answer)), source)[0])
 
     # Server
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        return survey_scores(self, reports)
+
+    def pair_scores(
+        self, reports: Any, first: int, second: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return survey_pairs(self, reports, first, second)
 
     def aggregator(self) -> SurveyCounts:
         """Return empty counters; those of many servers can be merged."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Codec, Codes, Domain, Labels
+from mechdesign.collect.asked import AskedChoice, AskedNumber
+from mechdesign.collect.codec import Codec, Codes, Domain, Labels
 from mechdesign.core.errors import DataError, RowError, counted, suggestion
+from mechdesign.core.values import frozen_value
 from mechdesign.data.intake import Coded, is_gap
 from mechdesign.exact.numbers import number_of_text, text_of
 
@@ -25,7 +26,7 @@ SHOWN = 24
 SAMPLED = "set(s) of more than {} items, of which some were sampled"
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class AskedItems(AskedChoice):
     """An answer that is a list of items, or, with a range, of keys with a number each.
 
