@@ -224,11 +224,12 @@ GROUP = 16
 CELLS = 1 << 22
 """Entries of a table of all slopes, at most."""
 
-CELL, ENTRY, TABLE = 4, 1, 50_000
-"""Nanoseconds, about, to add to a cell of a table, and to sum up a table: for each entry, and besides."""
+PLAIN, COMPILED = (5.0, 1.0), (2.0, 0.6)
+"""Nanoseconds, about, to add to a cell of a table, and to sum up an entry of one, by numpy and by loops."""
 
-REPORT, SQUARE = 15, 14
-"""Nanoseconds, about, for a report of which two cells are computed, and for an entry of all slopes' table."""
+REPORT, SQUARE, TABLE, SHORT = 15, 14, 50_000, 20
+"""Nanoseconds, about, for two cells of a report, an entry of the table of all slopes, a table of a stride
+besides its entries, and besides for the entries where strides are short."""
 
 
 def collision(prime: int, buckets: int) -> Fraction:
@@ -348,27 +349,43 @@ class AffineFamily:
 
         Of three exact ways that with least work is taken; none holds an array of reports by categories.
         """
-        counts, rows = np.zeros(categories, dtype=np.int64), max(PART, self.prime)
-        kind = integers_of(self.prime)
-        for start in range(0, len(seeds), rows):
-            part = slice(start, start + rows)
-            short = seeds[part].astype(kind, copy=False), values[part].astype(kind, copy=False)
-            counts += self._supports_of_part(*short)[:categories]
-        return counts
+        rows, kind = max(PART, self.prime), integers_of(self.prime)
+        parts = [slice(start, start + rows) for start in range(0, max(len(seeds), 1), rows)]
+        short = (
+            (seeds[part].astype(kind, copy=False), values[part].astype(kind, copy=False)) for part in parts
+        )
+        counts = self._supports_of_part(*next(short))
+        for part in short:
+            counts += self._supports_of_part(*part)
+        return counts[:categories]
 
     def _supports_of_part(self, seeds: Codes, values: Codes) -> Codes:
-        prime, reports, longest = self.prime, len(seeds), self._longest_stride(len(seeds))
-        by_element = CELL * reports * -(-prime // self.buckets)
-        by_slope = REPORT * reports + SQUARE * prime**2
-        by_stride = (4 * REPORT + CELL * (prime // longest)) * reports + longest * (TABLE + ENTRY * prime)
-        loop = compiled(fitting, min(by_element, by_slope, by_stride))
-        if loop is not None:  # it takes about half the time
-            by_element, by_stride = by_element // 2, by_stride // 2
-        if prime**2 <= CELLS and by_slope <= min(by_element, by_stride):
-            return self._supports_by_slope(seeds, values)
-        if self.buckets % prime == 0 or by_element <= by_stride:
+        costs = self._costs(len(seeds), PLAIN)
+        loop = compiled(fitting, int(min(costs)))
+        if loop is not None:
+            costs = self._costs(len(seeds), COMPILED)
+        by_element, by_slope, by_stride = costs
+        if by_element <= min(by_slope, by_stride):
             return self._supports_by_element(seeds, values, loop)
+        if by_slope <= by_stride:
+            return self._supports_by_slope(seeds, values)
+        longest = self._longest_stride(len(seeds), PLAIN if loop is None else COMPILED)
         return self._supports_by_stride(seeds, values, longest, loop)
+
+    def _costs(self, reports: int, each: tuple[float, float]) -> tuple[float, float, float]:
+        """Return about how many nanoseconds counting takes by element, by slope, and by stride."""
+        prime, longest, (cell, entry) = self.prime, self._longest_stride(reports, each), each
+        by_element = cell * reports * -(-prime // self.buckets)
+        by_slope = REPORT * reports + SQUARE * prime**2 if prime**2 <= CELLS else math.inf
+        by_stride = (4 * REPORT + cell * (prime // longest)) * reports
+        by_stride += longest * (TABLE + entry * prime) + SHORT * prime
+        return by_element, by_slope, math.inf if self.buckets % prime == 0 else by_stride
+
+    def _longest_stride(self, reports: int, each: tuple[float, float]) -> int:
+        """Return the limit with which additions to tables take about as long as their sums."""
+        cell, entry = each
+        longest = math.sqrt(cell * reports * self.prime / (TABLE + entry * self.prime))
+        return max(min(int(longest), self.prime // 2), 1)
 
     def _intervals(self, shifts: Codes, values: Codes) -> tuple[Codes, Codes]:
         """Return the start and length of the interval, modulo P, of the A x that reports fit, A = a / g."""
@@ -396,11 +413,6 @@ class AffineFamily:
         supports: Codes = sums + (total - sums.sum()) // prime  # the sums are right up to a constant
         return supports
 
-    def _longest_stride(self, reports: int) -> int:
-        """Return the limit with which additions to tables take about as long as their sums."""
-        cells = CELL * reports * self.prime
-        return min(max(math.isqrt(cells // (TABLE + ENTRY * self.prime)), 1), max(self.prime // 2, 1))
-
     def _progressions(self, seeds: Codes, values: Codes) -> tuple[Codes, Codes, Codes]:
         """Return x(0), the step to x(1), and m of each report: it fits x(0), ..., x(m - 1), modulo P."""
         slope = seeds // self.prime  # slopes count from 0 here
@@ -412,19 +424,21 @@ class AffineFamily:
     def _supports_by_element(self, seeds: Codes, values: Codes, loop: Loop) -> Codes:
         """Add 1 to every x that a report fits: O(reports P / g)."""
         prime, least = self.prime, self.prime // self.buckets  # a bucket has so many elements, or one more
-        table = np.zeros(prime, dtype=np.int32)
+        table = np.zeros(prime, dtype=np.int64)
         origins, steps, elements = self._progressions(seeds, values)
         if loop is not None:
             loop(origins, steps, elements, prime, table)
-            return table.astype(np.int64)
-        places, rows = np.arange(least, dtype=steps.dtype)[:, None], max(1, BLOCK // max(least, 1))
-        for first in range(0, len(seeds), rows):
-            part = slice(first, first + rows)
-            cells = _remainder(origins[part] + places * steps[part], prime)
-            np.add.at(table, cells.ravel(), np.int32(1))
+            return table
+        width = min(max(least, 1), BLOCK)
+        for first in range(0, len(seeds), BLOCK // width):
+            part = slice(first, first + BLOCK // width)
+            for place in range(0, least, width):
+                places = np.arange(place, min(place + width, least), dtype=steps.dtype)[:, None]
+                cells = _remainder(origins[part] + places * steps[part], prime)
+                np.add.at(table, cells.ravel(), 1)
         more = np.flatnonzero(elements > least)
-        np.add.at(table, _remainder(origins[more] + least * steps[more], prime), np.int32(1))
-        return table.astype(np.int64)
+        np.add.at(table, _remainder(origins[more] + least * steps[more], prime), 1)
+        return table
 
     def _supports_by_stride(self, seeds: Codes, values: Codes, longest: int, loop: Loop) -> Codes:
         """Add the differences along a stride, and sum up: O(reports P / longest + longest P)."""
@@ -483,12 +497,12 @@ class AffineFamily:
         order = _remainder(np.arange(stride, dtype=np.int64) * (stride - self.prime % stride), stride)
         ends = table.sum(axis=0, dtype=np.int32)
         table[0, order[1:]] += np.cumsum(ends[order[:-1]], dtype=np.int32)
+        if table.size < BLOCK or stride < GROUP:
+            counts += np.cumsum(table, axis=0, dtype=np.int32)
+            return
         loop = compiled(running, 0)
         if loop is not None:
             loop(table, counts)
-            return
-        if table.size < BLOCK:
-            counts += np.cumsum(table, axis=0, dtype=np.int32)
             return
         groups = table.reshape(-1, GROUP, stride)
         for row in range(1, GROUP):

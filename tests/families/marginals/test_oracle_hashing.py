@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.bits import fitting
-from mechdesign.exact.draws import AffineFamily, collision, least_moves
+from mechdesign.exact.draws import PLAIN, AffineFamily, collision, least_moves
 from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -167,7 +167,7 @@ def test_counts_grow_linearly_with_categories():
     def additions(categories):
         family, reports = AffineFamily(prime_from(categories), 4), 100_000
         seeds = np.random.default_rng(2).integers(0, family.seeds, reports)
-        longest = family._longest_stride(reports)
+        longest = family._longest_stride(reports, PLAIN)
         moves = np.abs(least_moves(seeds // family.prime + 1, family.prime, longest)[1])
         return int(2 * moves.sum()) + longest * family.prime
 
