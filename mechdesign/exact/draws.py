@@ -24,7 +24,8 @@ A = a / g, q a stride and d = A q, so that u(x - q) = u(x) - d. For the indicato
 only 2 |d| differences. Among q <= Q there is one with |d| < P / Q (Dirichlet). Reports that share a q share
 a table of differences. Its sums along q, which leads around the whole field, are their counts up to a
 constant, and the sum of all counts, that of all m, decides the constants. So n reports take at most 2 n P / Q
-additions to tables and Q P to sum these: O(P sqrt(n)) for Q = sqrt(n), not n P / g.
+additions to tables and Q P to sum these: O(P sqrt(n)) for Q = sqrt(n), not n P / g. In small fields it is
+quicker to sum up a table for every slope A, in which the A x that reports fit are intervals: O(n + P^2).
 """
 
 from __future__ import annotations
@@ -387,11 +388,14 @@ class AffineFamily:
         longest = math.sqrt(cell * reports * self.prime / (TABLE + entry * self.prime))
         return max(min(int(longest), self.prime // 2), 1)
 
+    @property
+    def _unit(self) -> int:
+        """1 / g in the field; where each element has a bucket of its own, 1: intervals have one element."""
+        return 1 if self.buckets % self.prime == 0 else pow(self.buckets, -1, self.prime)
+
     def _intervals(self, shifts: Codes, values: Codes) -> tuple[Codes, Codes]:
         """Return the start and length of the interval, modulo P, of the A x that reports fit, A = a / g."""
-        alone = self.buckets % self.prime == 0  # a bucket for each element: g has no inverse, nor need of one
-        inverse = 1 if alone else pow(self.buckets, -1, self.prime)
-        starts = _remainder((values - shifts + self.prime) * inverse, self.prime)
+        starts = _remainder((values - shifts + self.prime) * self._unit, self.prime)
         return starts, (self.prime - 1 - values) // self.buckets + 1
 
     def _supports_by_slope(self, seeds: Codes, values: Codes) -> Codes:
@@ -407,8 +411,8 @@ class AffineFamily:
     def _supports_of_slopes(self, table: Codes, total: int) -> Codes:
         """Return the supports from the ends of intervals of A x for each slope a, and their total."""
         prime, numbers = self.prime, np.arange(self.prime)
-        slope = 1 if self.buckets % prime == 0 else pow(self.buckets, -1, prime)
-        places = _remainder(_remainder(numbers[1:] * slope, prime)[:, None] * numbers, prime)
+        slopes = _remainder(numbers[1:] * self._unit, prime)
+        places = _remainder(slopes[:, None] * numbers, prime)
         sums = np.take_along_axis(np.cumsum(table, axis=1), places, axis=1).sum(axis=0)
         supports: Codes = sums + (total - sums.sum()) // prime  # the sums are right up to a constant
         return supports
@@ -443,10 +447,10 @@ class AffineFamily:
     def _supports_by_stride(self, seeds: Codes, values: Codes, longest: int, loop: Loop) -> Codes:
         """Add the differences along a stride, and sum up: O(reports P / longest + longest P)."""
         prime = self.prime
-        inverse, slopes = pow(self.buckets, -1, prime), seeds // prime
-        every = prime <= len(seeds)  # slopes count from 0 here
+        slopes = seeds // prime  # they count from 0 here
+        every = prime <= len(seeds)
         which = np.arange(prime - 1, dtype=seeds.dtype) if every else slopes
-        strides, moves = least_moves(_remainder((which + 1) * inverse, prime), prime, longest)
+        strides, moves = least_moves(_remainder((which + 1) * self._unit, prime), prime, longest)
         if every:
             strides, moves = strides[slopes], moves[slopes]
         order = np.argsort(strides.astype(np.min_scalar_type(longest)), kind="stable")
