@@ -111,6 +111,22 @@ def interleaved(functions: Sequence[Callable[[], Any] | None], repeats: int) -> 
     return best
 
 
+def with_loops(call: Callable[[], Result], choice: str) -> Callable[[], Result]:
+    """Return the same call with loops over reports compiled (``on``) or not (``off``)."""
+
+    def run() -> Result:
+        before = os.environ.get("MECHDESIGN_KERNELS")
+        os.environ["MECHDESIGN_KERNELS"] = choice
+        try:
+            return call()
+        finally:
+            os.environ.pop("MECHDESIGN_KERNELS")
+            if before is not None:
+                os.environ["MECHDESIGN_KERNELS"] = before
+
+    return run
+
+
 def processor_seconds(commands: Sequence[Sequence[str]], repeats: int) -> list[float]:
     """Return the least seconds of processor time of each command, run in turn; all have to succeed.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mechdesign as md
-from benchmarks.measure import best_of, shown_mib, weighed
+from benchmarks import plain
+from benchmarks.measure import best_of, interleaved, shown_mib, shown_seconds, weighed, with_loops
 from benchmarks.rivals import RivalUnavailable, ldp_toolbox_oracle, multi_freq_ldpy_oracle, pure_ldp_oracle
 from mechdesign.collect import KaryResponse
-from mechdesign.families.marginals.oracles import SupportOracle
+from mechdesign.families.marginals.oracles import LocalHashing, SupportOracle
 from mechdesign.show.tables import table
 
 TITLE = "Frequency oracles: reports made and counted, epsilon = 1"
@@ -52,6 +54,13 @@ RIVALS: tuple[tuple[str, Callable[..., Any], str, int], ...] = (
     ("ldp-toolbox", ldp_toolbox_oracle, "hashing", 64),
     ("ldp-toolbox", ldp_toolbox_oracle, "unary", 1024),
 )
+
+
+GROWTH = (256, 1024, 4096, 16_384, 65_536, 1_048_576)
+"""Categories of which reports of local hashing are counted."""
+
+HASHES = 1 << 22
+"""Hashes of the plain evaluation, on as many reports; the seconds of all follow in proportion."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,9 @@ def run(quick: bool) -> None:
         error = f"{root_mean_square(found.estimates, answers) * few**0.5:.3g}"
         rows.append([name, str(categories), str(few), "-", "-", rate, shown_mib(peak), error])
     print(table(header, rows), flush=True)
+    print("\nreports of local hashing counted; the growth is the power of k since the row before")
+    header = ["categories", "users", "here s", "compiled s", "growth", "compiled", "hashing all / here"]
+    print(table(header, growth_rows(users // 10, GROWTH[:-1] if quick else GROWTH)), flush=True)
 
 
 def drawn_answers(count: int, categories: int) -> NDArray[np.int64]:
@@ -133,3 +145,39 @@ def ours(method: str, categories: int, users: int, source: Source) -> OracleRun:
     reports, making = best_of(lambda: oracle.randomize(answers, rng=rng), 5, 10.0)
     estimate, counting = best_of(lambda: oracle.estimate(reports), 5, 10.0)
     return OracleRun(making, counting, root_mean_square(estimate.value, answers))
+
+
+def growth_rows(users: int, sizes: Sequence[int]) -> list[list[str]]:
+    """Return rows of seconds of processor time, and how they grow with the categories."""
+    rows: list[list[str]] = []
+    before: tuple[int, float, float] | None = None
+    for k in sizes:
+        here, compiled, plainly = counting_seconds(k, users)
+        growths = ["-", "-"]
+        if before is not None:
+            times = (here / before[1], compiled / before[2])
+            growths = [f"{math.log(ratio) / math.log(k / before[0]):.2f}" for ratio in times]
+        before = k, here, compiled
+        seconds = [shown_seconds(here), shown_seconds(compiled)]
+        rows.append([f"{k:,}", f"{users:,}", *seconds, *growths, f"{plainly / here:.3g}"])
+    return rows
+
+
+def counting_seconds(k: int, users: int) -> tuple[float, float, float]:
+    """Return the seconds to count reports with numpy, compiled, and by hashing every category in numpy.
+
+    The least of interleaved runs; without numba the first two are alike. The reports are random: of all
+    hash functions, as those of any answers.
+    """
+    oracle = LocalHashing.of(k, EPSILON, 4)
+    reports = np.random.default_rng(1).integers(0, oracle.reports, users)
+    seeds, values = np.divmod(reports[: max(1, HASHES // k)], oracle.family.buckets)
+
+    def count() -> NDArray[np.int64]:
+        return oracle.count(reports)
+
+    def hash_all() -> NDArray[np.int64]:
+        return plain.hashing(seeds, values, oracle.family.prime, oracle.family.buckets, k)
+
+    here, compiled, plainly = interleaved([with_loops(count, "off"), with_loops(count, "on"), hash_all], 4)
+    return here or 0.0, compiled or 0.0, (plainly or 0.0) * users / len(seeds)

@@ -8,7 +8,6 @@ release in ``benchmarks/results/peers_VERSION.csv``.
 from __future__ import annotations
 
 import csv
-import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,8 +20,8 @@ import numpy as np
 
 from benchmarks import plain
 from benchmarks.limits import limit_of
-from benchmarks.measure import interleaved, nothing, weighed
-from benchmarks.oracles import drawn_answers, oracle_of
+from benchmarks.measure import interleaved, nothing, weighed, with_loops
+from benchmarks.oracles import counting_seconds, drawn_answers, oracle_of
 from benchmarks.peers_files import file_rows, goal_of
 from benchmarks.rivals import (
     RivalUnavailable,
@@ -74,7 +73,9 @@ class Task:
 def run(quick: bool) -> None:
     """Print the table and keep it."""
     users, rows = 100_000 if quick else 1_000_000, []
-    for row in chain((_row(task) for task in _tasks(users)), file_rows(users, REPEATS)):
+    for row in chain(
+        (_row(task) for task in _tasks(users)), _counting_rows(users // 10), file_rows(users, REPEATS)
+    ):
         print(" | ".join(row), file=sys.stderr, flush=True)  # what is done, as the whole takes minutes
         rows.append(row)
     print(table(HEADER, rows), flush=True)
@@ -144,6 +145,15 @@ def _hashing(k: int, users: int) -> Task:
     return Task("local hashing", f"k = {k}", users, _both(oracle, answers), None, loop, peers, answers, k)
 
 
+def _counting_rows(users: int) -> Iterator[list[str]]:
+    """Yield rows for counting reports of local hashing, next to hashing every category of every report."""
+    for k in (1024, 65_536):
+        here, compiled, plainly = counting_seconds(k, users)
+        ratio = plainly / min(here, compiled)
+        size, numbers = f"k = {k}, {users:,} users", [f"{x:.4f}" for x in (here, compiled, plainly)]
+        yield ["local hashing, counted", size, *numbers, "-", f"{ratio:.2g}", "-", "-", goal_of(ratio)]
+
+
 def _subset(k: int, users: int) -> Task:
     oracle, answers = oracle_of("subset-selection", k), drawn_answers(users, k)
     loop = limit_of("subset", answers, 64 * -(-k // 64), k, oracle.include, oracle.size)
@@ -174,22 +184,8 @@ ORACLES = {
 }
 
 
-def _with_loops(call: Call, choice: str) -> Call:
-    def run() -> Any:
-        before = os.environ.get("MECHDESIGN_KERNELS")
-        os.environ["MECHDESIGN_KERNELS"] = choice
-        try:
-            return call()
-        finally:
-            os.environ.pop("MECHDESIGN_KERNELS")
-            if before is not None:
-                os.environ["MECHDESIGN_KERNELS"] = before
-
-    return run
-
-
 def _row(task: Task) -> list[str]:
-    calls = [_with_loops(task.here, "off"), _with_loops(task.here, "on"), task.numpy, task.limit]
+    calls = [with_loops(task.here, "off"), with_loops(task.here, "on"), task.numpy, task.limit]
     here, compiled, mine, limit = interleaved(calls, REPEATS)
     name, peer = _best_peer(task)
     best = min(here, compiled)

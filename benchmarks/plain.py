@@ -55,3 +55,14 @@ def duchi(values: NDArray[np.float64], epsilon: float) -> int:
     """One bit of a number in [-1, 1]."""
     slope = (np.exp(epsilon) - 1) / (np.exp(epsilon) + 1)
     return int(np.count_nonzero(RANDOM.random(len(values)) < 0.5 + values * (slope / 2)))
+
+
+def hashing(seeds: Codes, values: Codes, prime: int, buckets: int, k: int) -> Codes:
+    """Reports of local hashing counted by hashing every category for every report, in blocks."""
+    counts, numbers = np.zeros(k, dtype=np.int64), np.arange(k)
+    for start in range(0, len(seeds), max(1, (1 << 16) // k)):
+        part = slice(start, start + max(1, (1 << 16) // k))
+        slopes, shifts = np.divmod(seeds[part, None], prime)
+        fits = ((slopes + 1) * numbers + shifts) % prime % buckets == values[part, None]
+        counts += np.count_nonzero(fits, axis=0)
+    return counts

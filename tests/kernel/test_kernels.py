@@ -9,7 +9,7 @@ import pytest
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
-from mechdesign.exact.bits import compiled, fitting, settle_bits, shortened
+from mechdesign.exact.bits import compiled, fitting, running, settle_bits, shortened
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
@@ -109,7 +109,7 @@ def compared(weights, source):
     return decided(weights, source)[0]
 
 
-LOOPS = (settle_bits, shortened, own_bits, corrected, floyd_members, of_parity, fitting, below_heads)
+LOOPS = (settle_bits, shortened, own_bits, corrected, floyd_members, of_parity, fitting, running, below_heads)
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
@@ -119,7 +119,7 @@ def test_every_loop_compiles(monkeypatch):
         assert compiled(loop, 0) is not loop
 
 
-@pytest.mark.parametrize(("categories", "buckets"), [(5, 2), (30, 4), (200, 3)])
+@pytest.mark.parametrize(("categories", "buckets"), [(5, 2), (30, 4), (30, 31), (200, 3)])
 def test_counts_of_local_hashing_are_the_same(categories, buckets, plain, monkeypatch):
     mechanism = LocalHashing.of(categories, 1.0, buckets)
     reports = mechanism.randomize(np.arange(400) % categories, rng=2)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.draws import AffineFamily, collision
+from mechdesign.exact.bits import fitting
+from mechdesign.exact.draws import PLAIN, AffineFamily, collision, least_moves
 from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -48,57 +49,131 @@ def hashed(family, seeds, values, categories):
     return np.count_nonzero(buckets == values[:, None], axis=0)
 
 
-@pytest.mark.parametrize(
-    ("categories", "buckets"), [(2, 2), (5, 2), (5, 5), (12, 3), (40, 7), (90, 5), (97, 96), (97, 97)]
-)
-def test_both_ways_of_counting_agree_with_hashing(categories, buckets):
+CASES = [(2, 2), (3, 2), (5, 2), (5, 5), (12, 3), (40, 7), (90, 5), (97, 96), (97, 97), (500, 4), (1000, 2)]
+
+
+@pytest.mark.parametrize(("categories", "buckets"), CASES)
+@pytest.mark.parametrize("loop", [None, fitting], ids=["numpy", "loop"])
+def test_all_ways_of_counting_agree_with_hashing(categories, buckets, loop):
+    """Whatever the longest stride, and many reports of one hash function among them."""
     family = AffineFamily(prime_from(categories), buckets)
     rng = np.random.default_rng(categories)
-    seeds, values = rng.integers(0, family.seeds, 5000), rng.integers(0, buckets, 5000)
-    one = hashed(family, seeds, values, categories)
-    assert family._supports_by_element(seeds, values, categories).tolist() == one.tolist()
+    count = 5000 if loop is None else 60
+    seeds, values = rng.integers(0, family.seeds, count), rng.integers(0, buckets, count)
+    seeds[::3] = seeds[0]
+    one = hashed(family, seeds, values, family.prime).tolist()
+    assert family._supports_by_element(seeds, values, loop).tolist() == one
+    assert family._supports_by_slope(seeds, values).tolist() == one
+    if family.seeds * buckets < 1 << 20:
+        times = np.bincount(seeds * buckets + values, minlength=family.seeds * buckets)
+        assert family.supports_of_counts(times).tolist() == one
     if buckets < family.prime:
-        assert family._supports_by_slope(seeds, values, categories).tolist() == one.tolist()
-    assert family.supports(seeds, values, categories).tolist() == one.tolist()
-    few = family.supports(seeds[:1], values[:1], categories)
-    assert (
-        few.tolist()
-        == (family.buckets_of(seeds[:1], np.arange(categories)) == values[0]).astype(int).tolist()
-    )
+        for longest in {1, 2, family.prime // 7, family.prime // 2} & set(range(1, family.prime)):
+            assert family._supports_by_stride(seeds, values, longest, loop).tolist() == one
+    assert family.supports(seeds, values, categories).tolist() == one[:categories]
+    few = family.supports(seeds[:1], values[:1], categories).tolist()
+    assert few == hashed(family, seeds[:1], values[:1], categories).tolist()
+
+
+@pytest.mark.parametrize("categories", [16_000, 40_000])
+def test_large_fields_are_counted_as_by_hashing(categories):
+    """Products with elements fit 32 bits below a field of 2^14; a few categories decide."""
+    family, buckets = AffineFamily(prime_from(categories), 4), 4
+    rng = np.random.default_rng(1)
+    seeds, values = rng.integers(0, family.seeds, 3000), rng.integers(0, buckets, 3000)
+    seeds[:2], values[:2] = (0, family.seeds - 1), buckets - 1
+    counts = family.supports(seeds, values, categories)
+    numbers = np.concatenate([[0, 1, categories - 1], rng.integers(0, categories, 50)])
+    one = np.count_nonzero(family.buckets_of(seeds[:, None], numbers) == values[:, None], axis=0)
+    assert counts[numbers].tolist() == one.tolist()
+    assert np.array_equal(family._supports_by_element(seeds, values, None)[:categories], counts)
+    assert np.array_equal(family._supports_by_stride(seeds, values, 3000, None)[:categories], counts)
+
+
+@pytest.mark.parametrize("prime", [2, 3, 13, 101])
+def test_strides_are_the_best_there_are(prime):
+    slopes = np.arange(1, prime)
+    for longest in range(1, max(prime // 2, 1) + 1):
+        strides, moves = least_moves(slopes, prime, longest)
+        products = slopes[:, None] * np.arange(1, longest + 1) % prime
+        assert strides.min() >= 1
+        assert strides.max() <= longest
+        assert ((moves - slopes * strides) % prime == 0).all()
+        assert np.abs(moves).tolist() == np.minimum(products, prime - products).min(axis=1).tolist()
 
 
 def test_counting_in_parts_is_counting_at_once(monkeypatch):
-    monkeypatch.setattr("mechdesign.exact.draws.CELLS", 200)
     family = AffineFamily(67, 4)
     rng = np.random.default_rng(3)
     seeds, values = rng.integers(0, family.seeds, 900), rng.integers(0, 4, 900)
-    monkeypatch.setattr("mechdesign.exact.draws.BLOCK", 200)
-    parts = family._supports_by_slope(seeds, values, 64), family._supports_by_element(seeds, values, 64)
-    monkeypatch.undo()
-    assert parts[0].tolist() == parts[1].tolist() == family.supports(seeds, values, 64).tolist()
+    whole = family.supports(seeds, values, 64).tolist()
+    monkeypatch.setattr("mechdesign.exact.draws.PART", 100)
+    monkeypatch.setattr("mechdesign.exact.draws.BLOCK", 50)
+    assert family.supports(seeds, values, 64).tolist() == whole
+    assert family._supports_by_element(seeds, values, None)[:64].tolist() == whole
+    assert family._supports_by_slope(seeds, values)[:64].tolist() == whole
+    assert family._supports_by_stride(seeds, values, 5, None)[:64].tolist() == whole
 
 
-@pytest.mark.parametrize(("buckets", "reports"), [(1031, 10_000), (300, 10_000), (4, 10_000), (4, 100)])
-def test_the_quicker_way_is_taken(monkeypatch, buckets, reports):
-    """As many buckets as elements leave a report one category; many reports of few buckets ask for slopes."""
-    family, taken = AffineFamily(1031, buckets), []
-    for way in ("_supports_by_slope", "_supports_by_element"):
-        monkeypatch.setattr(AffineFamily, way, lambda *_, way=way: taken.append(way))
-    family.supports(np.zeros(reports * 100, dtype=np.int64), np.zeros(reports * 100, dtype=np.int64), 1024)
-    quick = buckets == 4 and reports == 10_000
-    assert taken == ["_supports_by_slope" if quick else "_supports_by_element"]
+@pytest.mark.parametrize(
+    ("categories", "buckets", "reports", "way"),
+    [
+        (1031, 1031, 10_000, "element"),
+        (1031, 300, 10_000, "element"),
+        (1031, 4, 50, "element"),
+        (1031, 4, 10_000, "stride"),
+        (1031, 4, 250_000, "slope"),
+        (4099, 4, 250_000, "stride"),
+    ],
+)
+def test_the_quickest_way_is_taken(monkeypatch, categories, buckets, reports, way):
+    """Many buckets leave a report few categories; many reports share strides, and slopes of small fields."""
+    monkeypatch.setenv("MECHDESIGN_KERNELS", "off")
+    family, taken = AffineFamily(categories, buckets), []
+    for name in ("element", "slope", "stride"):
+        monkeypatch.setattr(
+            AffineFamily,
+            f"_supports_by_{name}",
+            lambda *_, name=name: taken.append(name) or np.zeros(categories, dtype=np.int64),
+        )
+    none = np.zeros(reports, dtype=np.int64)
+    family.supports(none, none, categories)
+    assert taken == [way]
 
 
-def test_no_array_of_reports_by_categories_is_made():
-    """200 000 reports of 1024 categories: such an array would take 195 MiB even as bytes."""
+@pytest.mark.parametrize("longest", [None, 3])
+def test_no_array_of_reports_by_categories_is_made(longest):
+    """200 000 reports of 1024 categories: such an array would take 195 MiB even as bytes.
+
+    Nor is one where all reports have the same hash function, and so the same stride.
+    """
     oracle = LocalHashing.of(1024, 1.0, 4)
     reports = oracle.randomize(np.arange(200_000) % 1024, rng=1)
+    if longest:
+        reports = reports % 4 + 4 * 700_001
     tracemalloc.start()
     oracle.count(reports)
-    oracle.family._supports_by_element(*np.divmod(reports, 4), 1024)
+    oracle.family._supports_by_element(*np.divmod(reports, 4), None)
+    if longest:
+        oracle.family._supports_by_stride(*np.divmod(reports, 4), longest, None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 64 << 20
+
+
+def test_counts_grow_linearly_with_categories():
+    """Additions to tables and sums of them for 16 times as many categories: within a quarter of 16 times."""
+
+    def additions(categories):
+        family, reports = AffineFamily(prime_from(categories), 4), 100_000
+        seeds = np.random.default_rng(2).integers(0, family.seeds, reports)
+        longest = family._longest_stride(reports, PLAIN)
+        moves = np.abs(least_moves(seeds // family.prime + 1, family.prime, longest)[1])
+        return int(2 * moves.sum()) + longest * family.prime
+
+    small, large = additions(65_536), additions(1_048_576)
+    assert large < 1.25 * 16 * small
+    assert large < 100_000 * 1_048_576 / 4 / 30  # of one addition for each element of a bucket
 
 
 def test_the_transform_is_the_matrix():

@@ -148,9 +148,9 @@ class LocalHashing(SupportOracle):
         return Labels(self.reports).encode(reports, "reports")
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        if self.reports + self.family.seeds * self.labels.size <= 4 * len(reports):  # each report many times
+        if 4 * self.reports <= len(reports):  # each report many times
             times = np.bincount(reports, minlength=self.reports).reshape(-1, self.family.buckets)
-            return self.family.supports_of_counts(times, self.labels.size)
+            return self.family.supports_of_counts(times)[: self.labels.size]
         seeds = reports // self.family.buckets  # quicker than divmod, which looks at signs
         values = reports - seeds * self.family.buckets
         return self.family.supports(seeds, values, self.labels.size)
