@@ -241,7 +241,7 @@ def on_lattice(losses: Doubles, probability: Doubles, exponent: int) -> Losses:
     --------
     >>> law = on_lattice(np.array([-0.75, 0.75]), np.array([0.25, 0.75]), -1)
     >>> law.first, law.mass.round(3)
-    (-2, array([0.14 , 0.11 , 0.   , 0.328, 0.422]))
+    (-2, array([0.109, 0.141, 0.   , 0.328, 0.422]))
     """
     step = math.ldexp(1.0, exponent)
     losses = losses + 4.0 * UNIT * np.abs(losses)

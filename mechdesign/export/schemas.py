@@ -228,6 +228,7 @@ SPECIAL: dict[str, dict[str, Schema]] = {
     "weekly-response": {
         "week_epsilon": POSITIVE,
         **dict.fromkeys(("permanent_size", "weekly_size", "weeks", "distinct", "cells"), COUNT),
+        "near": WHOLE,
         "kind": {"enum": ["answers", "hashed", "bins"]},
     },
     "planar-lattice": {"weights": several(WHOLE)},

@@ -183,7 +183,7 @@ def test_a_ledger_without_identities_names_no_survey(capsys):
     said(capsys, "ledger", "open", "l.json", "--survey", "Panel", "--epsilon", "9")
     said(capsys, "ledger", "collect", "l.json", "old.json", "--group", "staff")
     document = json.loads(Path("l.json").read_text())
-    assert document["version"] == 2
+    assert document["version"] == 3
     assert "survey" not in document["groups"]["staff"][0]
     assert main(["ledger", "collect", "l.json", "old.json", "--group", "staff"]) == 0
     assert "a mechanism without the identity of a survey was entered before" in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_each_question_has_its_picture_next_to_its_table(driver):
     sections = driver.find_elements("css selector", "section.result")
     assert len(sections) == 4
     for section in sections:
-        (figure,) = section.find_elements("css selector", "figure")
+        figure, *_ = section.find_elements("css selector", "figure")
         table = section.find_element("css selector", "table")
         assert table.location["x"] >= figure.location["x"] + figure.size["width"], "beside it"
         assert abs(table.location["y"] - figure.location["y"]) < 100

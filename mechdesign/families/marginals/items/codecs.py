@@ -35,7 +35,7 @@ class AskedItems(AskedChoice):
     >>> AskedItems("basket", 3, None, 2).as_json()
     {'name': 'basket', 'size': 3, 'labels': None, 'most': 2}
     >>> AskedItems("ratings", 3, None, 2, Domain(0.0, 5.0)).examples()[:2]
-    [{}, {'0': 0.0}]
+    [{}, {'1': 1.25}]
     """
 
     most: int = 1
