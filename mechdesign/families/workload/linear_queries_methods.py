@@ -58,6 +58,7 @@ from mechdesign.families.workload.query_outcomes import (
     pattern_variables,
     spectral_bound,
 )
+from mechdesign.families.workload.reweighting import reweighted, why_not_reweighting
 from mechdesign.families.workload.simple_reports import (
     cell_sets,
     or_simple,
@@ -361,6 +362,7 @@ def why_not_worst_type(problem: LinearQueries) -> str | None:
 
 DESIGNS: dict[str, tuple[Callable[[LinearQueries], Outcome], Callable[[LinearQueries], str | None]]] = {
     "symmetric": (symmetric_reports, why_not_symmetric),
+    "reweighting": (reweighted, why_not_reweighting),
     "columns": (column_generation, why_not_columns),
     "estimates": (few_queries, why_not_few_queries),
     "mixture": (best_mixture, why_not_mixture),
@@ -438,6 +440,9 @@ METHODS = (
     Method("all-columns", LinearQueries, "numeric",
            "the best weights of all patterns, by an interior-point method",
            all_columns, why_not_all_columns),
+    Method("reweighting", LinearQueries, "numeric",
+           "for 65 to 1,024 types: patterns weighed by multiplicative steps, priced by local search",
+           reweighted, why_not_reweighting),
     Method("columns", LinearQueries, "numeric",
            "column generation: exact up to 20 types, to a proven gap beyond",
            column_generation, why_not_columns),
