@@ -34,7 +34,13 @@ from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.few_queries import why_not_few_queries
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import DualPrices, shaken
-from mechdesign.families.workload.paired_dual import Halves, paired_bound
+from mechdesign.families.workload.paired_dual import (
+    Halves,
+    PairedBound,
+    is_about_an_order,
+    overlaps,
+    paired_bound,
+)
 from mechdesign.families.workload.pattern_sets import arcs, block_patterns, field_sets, why_not_symmetric
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.query_columns import earlier_images, with_mirror_images
@@ -61,6 +67,10 @@ ROUNDS, MOST_WORK = 16, 1 << 31
 
 FIRST_STEPS, NEXT_STEPS = 25, 15
 
+LARGEST_ALONE, LIFTED, BLURRED, LIKELY = 256, 4, 2, 4.0
+"""From more types on, the search for an order of types begins with the patterns of half as many, as many per
+type at most, and with as many images of each with other borders; their weight next to that of all others."""
+
 LITTLE = 3e-4
 """The search ends with a round that gains a smaller part of the error."""
 
@@ -69,7 +79,7 @@ NEGLIGIBLE = 1e-3
 
 LARGEST_POWER = 8.0
 FEASIBLE = 1e-7
-NEWTON = 25
+NEWTON = 50
 
 LARGEST_PRICED = 128
 """Types up to which the patterns of the solution have prices: these solve equations of all patterns."""
@@ -95,18 +105,21 @@ class Design:
         Patterns z with pi.z = 1; with mirror images where ``halves`` says so.
     gram : (n, n) array
     halves : Halves
+    shares : (n,) array
+        pi.
 
     Examples
     --------
-    >>> response = Design(np.array([[1.5, 0.5], [0.5, 1.5]]), np.array([[0.5, -0.5], [-0.5, 0.5]]), Halves(2, False))
+    >>> columns, gram = np.array([[1.5, 0.5], [0.5, 1.5]]), np.array([[0.5, -0.5], [-0.5, 0.5]])
+    >>> response = Design(columns, gram, Halves(2, False), np.full(2, 0.5))
     >>> state = response.improved(np.array([0.8, 0.2]), 10)
     >>> state.weights.round(9).tolist(), round(state.value, 9)
     ([0.5, 0.5], 2.0)
     """
 
-    def __init__(self, columns: Array, gram: Array, halves: Halves) -> None:
+    def __init__(self, columns: Array, gram: Array, halves: Halves, shares: Array) -> None:
         self.parts, self.grams = halves.parts(columns), halves.blocks(gram)
-        self.ones = halves.even(np.ones(halves.size))
+        self.ones, self.shares = halves.even(np.ones(halves.size)), halves.even(shares)
 
     def state(self, weights: Array, multiplier: Array) -> DesignState | None:
         """Return value and gains; None where M is singular."""
@@ -132,10 +145,10 @@ class Design:
         begun = self.state(weights, self.ones)
         if begun is None:
             return None
-        level = float(begun.gains @ weights) / float(self.ones @ self.ones) * self.ones
+        level = float(begun.gains @ weights) * self.shares  # the same price for all
         starts = [level] if multiplier is None else [multiplier, level]
-        state = next((step for step in (self._step(begun, start, 0.5) for start in starts) if step), None)
-        power = 0.5
+        power = 1.0  # its Newton steps get there from anywhere: a logarithm is their barrier
+        state = next((step for step in (self._step(begun, start, power) for start in starts) if step), None)
         for _ in range(steps if state is not None else 0):
             assert state is not None
             step = self._step(state, state.multiplier, power)
@@ -196,14 +209,27 @@ class Design:
 
 
 class PatternSearch:
-    """The patterns in use, their weights, and what local search adds to them."""
+    """The patterns in use, their weights, and what local search adds to them.
 
-    def __init__(self, problem: LinearQueries, sets: Sets) -> None:
+    Parameters
+    ----------
+    problem : LinearQueries
+    sets : (K, n) array of bool
+        Patterns to begin with.
+    likely : int
+        How many of them, the first ones, have most of the weight to begin with.
+    """
+
+    def __init__(self, problem: LinearQueries, sets: Sets, likely: int = 0) -> None:
         self.problem, self.power = problem, math.exp(problem.epsilon)
         self.shares, self.gram = problem.shares, problem.design_gram
         self.halves = Halves.of(self.gram, self.shares)
+        first = len(self._distinct(sets[:likely]))
         self.sets = self._distinct(sets)
-        state = self._design().improved(np.full(len(self.sets), 1.0 / len(self.sets)), FIRST_STEPS)
+        masses = columns_of(self.sets, self.power) @ self.shares
+        weights = masses**2 / float(masses @ masses)  # as for the field
+        weights[:first] *= LIKELY / max(float(weights[:first].sum()), 1e-300)
+        state = self._design().improved(weights, FIRST_STEPS)
         assert state is not None, "arcs and single types determine all shares, and have feasible weights"
         self.state = state
 
@@ -219,7 +245,7 @@ class PatternSearch:
 
     def _design(self) -> Design:
         columns = columns_of(self.sets, self.power)
-        return Design(columns / (columns @ self.shares)[:, None], self.gram, self.halves)
+        return Design(columns / (columns @ self.shares)[:, None], self.gram, self.halves, self.shares)
 
     @property
     def error(self) -> float:
@@ -287,24 +313,52 @@ def reweighted(problem: LinearQueries, gap: float | None = None, seed: int = 0) 
     if problem.epsilon == 0.0:
         return infeasible("multiplicative weights")
     gap = problem.optimal_within if gap is None else gap
-    rng, size = np.random.default_rng(seed), problem.queries.size
     bound = paired_bound(problem)
+    search, rounds = _search(problem, bound, gap, seed)
+    sets, amounts = search.amounts()
+    notes: dict[str, Any] = {"patterns": len(sets), "rounds": rounds}
+    solver = "multiplicative weights, patterns priced by local search"
+    weighed = problem.queries.size <= LARGEST_PRICED
+    found = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
+    return found if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, found)
+
+
+def _search(problem: LinearQueries, bound: PairedBound, gap: float, seed: int) -> tuple[PatternSearch, int]:
+    """Return the search at its end, and its rounds."""
+    rng, size = np.random.default_rng(seed), problem.queries.size
     mirrored = Halves.of(problem.design_gram, problem.shares).mirrored
     count = min(DRAWN * size, (2 if mirrored else 1) * MOST_ENTRIES // size)
+    first = np.zeros((0, size), dtype=bool)
+    if size > LARGEST_ALONE and is_about_an_order(problem) and problem.weights is None:
+        first, count = _of_half(problem, gap, seed, rng), count // 2
     random = field_sets(bound.mass, bound.first, bound.second, math.exp(problem.epsilon), count, rng)
-    search = PatternSearch(problem, np.vstack([random, arcs(size), block_patterns(problem)]))
-    rounds, work = 0, 0
+    sets = np.vstack([first, random, arcs(size), block_patterns(problem)])
+    search, rounds, work = PatternSearch(problem, sets, len(first)), 0, 0
     while search.error > (1.0 + gap) * bound.proven and rounds < ROUNDS and work < MOST_WORK:
         before, work = search.error, work + search.work
         rounds += 1
         if not search.extended(rng) or before - search.error < LITTLE * search.error:
             break
-    sets, amounts = search.amounts()
-    notes: dict[str, Any] = {"patterns": len(sets), "rounds": rounds}
-    solver = "multiplicative weights, patterns priced by local search"
-    weighed = size <= LARGEST_PRICED
-    found = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
-    return found if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, found)
+    return search, rounds
+
+
+def _of_half(problem: LinearQueries, gap: float, seed: int, rng: np.random.Generator) -> Sets:
+    """Return the patterns of half as many types, over all types; and with borders that move by one type."""
+    size, half = problem.queries.size, problem.queries.size // 2
+    shares: str | Array = "uniform"
+    if not isinstance(problem.population, str):
+        shares = problem.shares @ overlaps(size, half)
+        shares = shares / shares.sum()
+    workload = {**problem.queries.definition, "size": half}
+    fewer = LinearQueries(workload=workload, epsilon=problem.epsilon, population=shares)
+    search, _ = _search(fewer, paired_bound(fewer), gap, seed)
+    used = search.sets[np.argsort(-search.state.weights)[: LIFTED * size]]
+    sets = used[:, np.arange(size) * half // size]
+    moved = [sets]
+    for _ in range(BLURRED):
+        ahead = np.roll(sets, -1 if rng.random() < 0.5 else 1, axis=1)
+        moved.append(np.where(rng.random(sets.shape) < 0.5, ahead, sets))
+    return np.vstack(moved)
 
 
 def why_not_reweighting(problem: LinearQueries) -> str | None:
