@@ -1,19 +1,20 @@
-"""The spectral dual of 65 types and more: pairs of types on a grid, halved by mirror images, grown from few types.
+"""The spectral dual of 65 types and more: pairs on a grid, halved by mirror images, grown from few types.
 
 **The same dual, with fewer unknowns.**
-:mod:`mechdesign.families.workload.query_outcomes` states the dual: nu and delta in R^n, and alpha_uw >= 0 for
-pairs of types. For an order of types alpha is smooth: far types are never in a small set together. So alpha =
-P A P' off the diagonal, A >= 0 a matrix of at most 256 x 256 levels and P >= 0 the linear interpolation between
-them. Every A >= 0 gives an alpha >= 0 and is proven as any other point of the dual is; what the grid loses is
-below a part in 1e4 for cumulative shares and ranges. The slope in A is P'HP for the slope H in alpha.
+:mod:`mechdesign.families.workload.query_outcomes` states the dual: nu and delta in R^n, and alpha_uw >= 0
+for pairs of types. For an order of types alpha is smooth: far types are never in a small set together. So
+alpha = P A P' off the diagonal, A >= 0 a matrix of at most 256 x 256 levels and P >= 0 the linear
+interpolation between them: the identity up to 256 types. Every A >= 0 gives an alpha >= 0, and is proven as
+any other point of the dual is. The slope in A is P'HP for the slope H in alpha.
 
-**Halves.** Where the reversal of the types leaves the problem as it is, nu, delta and alpha may be averaged with
-their mirror images (the dual is concave and symmetric). Matrices that reversal leaves as they are split into a
-block of even and one of odd vectors: a step costs a quarter.
+**Halves.** Where the reversal of the types leaves the problem as it is, nu, delta and alpha may be averaged
+with their mirror images (the dual is concave and symmetric). Matrices that reversal leaves as they are split
+into a block of even and one of odd vectors: a step costs a quarter.
 
-**Scale.** At the optimum the linear form -(E + 1) delta + alpha 1 is small next to its parts, so that alpha is
-about E delta / n. In units of E/n the quasi-Newton steps need tens of iterations at any epsilon; in units of 1
-they stop far from the optimum from epsilon = 4 on. The dual is homogeneous: delta has the mean 1 at each start.
+**Scale.** At the optimum the linear form -(E + 1) delta + alpha 1 is small next to its parts, so that alpha
+is about E delta / n. In units of E/n the quasi-Newton steps need some hundred iterations at any epsilon; in
+units of 1 they stop far from the optimum from epsilon = 5 on. The dual is homogeneous: delta has the mean 1
+at each start.
 
 **Growth.** The dual of half as many types, each the average of two neighbours, is stretched to all of them.
 """
@@ -50,13 +51,13 @@ MOST_LEVELS = 256
 MOST_OPEN = 320
 """Types in no order up to which each pair has an unknown of its own; beyond, all pairs have the same."""
 
-STEPS = ((64, 240), (160, 120), (320, 80), (640, 60))
+STEPS = ((64, 240), (160, 300), (320, 80), (640, 60))
 """Quasi-Newton steps up to each number of types; 45 beyond."""
 
 FEWEST_STEPS = 45
-TOLERANCE = 1e-9
+TOLERANCE = 1e-11
 
-ROUNDS, LITTLE = 6, 1e-3
+ROUNDS, LITTLE = 6, 5e-4
 """How often the steps begin again without a memory, while they raise the bound by this part: they stop where
 the next point is outside of the domain."""
 

@@ -170,7 +170,7 @@ class Design:
         return self.state(amounts * (self.parts[0] @ found) ** -power, found * scale)
 
     def _multiplier(self, amounts: Array, start: Array, power: float) -> Array | None:
-        """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they do not get there."""
+        """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they fail."""
         part, mu = self.parts[0], start
         prices = part @ mu
         if float(prices.min()) <= 0.0:
@@ -300,7 +300,7 @@ class PatternSearch:
 
 
 def reweighted(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
-    """Weigh patterns of a Gaussian field and of blocks of types, and add others until the gap is small enough.
+    """Weigh patterns of a Gaussian field and of blocks of types, and add others until the gap is small.
 
     Parameters
     ----------

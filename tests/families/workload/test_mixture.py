@@ -1,4 +1,4 @@
-"""Linear queries of 129 to 1,024 types: the mixture, and that the default is no worse than any quick method."""
+"""Linear queries of 129 to 1,024 types: the mixture, and a default no worse than any quick method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear queries of 65 types and more: weights by multiplicative steps, and the bound with pairs on a grid."""
+"""Linear queries of 65 types and more: multiplicative weights, and the bound with pairs on a grid."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_shares_and_queries_without_an_order_are_served_and_others_are_told_what
     rows, shares = (rng.random((40, 66)) < 0.3).astype(float), rng.random(66) + 0.2
     problem = md.LinearQueries(workload=rows, epsilon=3.0, population=shares / shares.sum())
     solution = md.solve(problem, "reweighting", gap=0.2)
-    assert solution.mechanism().audit().holds, 'the patterns of the field alone are far from feasible'
+    assert solution.mechanism().audit().holds, "the patterns of the field alone are far from feasible"
     assert 0.0 <= solution.bound <= solution.value
     for other, word in (
         (problem_of("prefix", 64, 1.0), "columns"),
