@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from benchmarks.coverage_cases import BOTH, Counting, Covered, Measure, all_reports, kind_of
 from benchmarks.coverage_frequencies import TAIL, cases, drawn_reports, nearly
 from mechdesign.collect import KaryChannel, KaryResponse
+from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.estimates import key_value_estimate
+from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -47,6 +50,9 @@ ORACLES: dict[str, Callable[[int, float], SupportOracle]] = {
         size, epsilon, min(size, max(2, round(np.exp(epsilon)) + 1))
     ),
     "hadamard-response": HadamardResponse.of,
+    "set-selection": lambda size, epsilon: SetSelection.of(
+        size, epsilon, 2, max(1, round(size / 2 / (np.exp(epsilon) + 1.0)))
+    ),
     "projective-geometry": lambda size, epsilon: ProjectiveGeometry.of(size, epsilon, 3),
     "weekly-response": lambda size, epsilon: WeeklyResponse.of(
         size, 2.0 * epsilon, epsilon, 1, max(1, round(size / (np.exp(epsilon) + 1.0))), weeks=10
@@ -326,6 +332,31 @@ def bought(epsilon: float, users: int, repetitions: int, rng: np.random.Generato
     return found
 
 
+def pairs(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of shares and means of keys, repetitions in the place of keys."""
+    law = KeyValueSelection.of(20, epsilon, 2, max(1, round(20 / (np.exp(epsilon) + 1.0)))).pair_law
+    domain, result = Domain(-1.0, 1.0), []
+    for held in sorted({0, 1, users // 10, users // 2, users}):
+        for mean in (-1.0, 0.0, 0.6):
+            high = rng.binomial(held, (1.0 + mean) / 2.0, repetitions)
+            counts = np.zeros(2 * repetitions, dtype=np.int64)
+            kinds = {"high": high, "low": held - high, "none": np.full(repetitions, users - held)}
+            for kind, number in kinds.items():
+                _, alone, other, both = rng.multinomial(number, law.chances(kind)).T
+                counts[1::2] += alone + both
+                counts[0::2] += other + both
+            names = ("",) * repetitions
+            estimate = key_value_estimate(law, counts, users, names, domain, 1.0, False)
+            assert estimate.limits is not None
+            inside = estimate.limits.reach(nearly(held / users - estimate.value), TAIL)
+            result.append(Covered(f"{held} have the key, share", int(inside.sum()), repetitions))
+            if held:
+                low, top = estimate.mean_interval(1.0 - 2.0 * TAIL)
+                inside = (low <= mean + 1e-9) & (mean - 1e-9 <= top)
+                result.append(Covered(f"{held} have the key, mean {mean:g}", int(inside.sum()), repetitions))
+    return result
+
+
 LOCAL: dict[str, Measure] = {
     **{name: oracle_measure(build) for name, build in ORACLES.items()},
     "marginal-release": release,
@@ -336,5 +367,6 @@ LOCAL: dict[str, Measure] = {
     "contract-menu": bought,
     "joint-response": joint,
     "set-response": sets,
+    "key-value-selection": pairs,
 }
 """By type: how its intervals are measured."""

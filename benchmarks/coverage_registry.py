@@ -16,7 +16,7 @@ from benchmarks.coverage_local import LOCAL
 from benchmarks.coverage_means import MEANS, coverage
 from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
 from benchmarks.coverage_survey import survey
-from benchmarks.coverage_workload import events, queries
+from benchmarks.coverage_workload import events, queries, strings
 from mechdesign.families.mean.means import MeanMechanism
 
 NO_ESTIMATE = {
@@ -72,6 +72,7 @@ MEASURED: dict[str, Measure] = {
     "survey": survey,
     "linear-queries": queries,
     "event-counts": events,
+    "prefix-hashing": strings,
     **LOCAL,
     **{name: protocol_measure(builds) for name, builds in PROTOCOLS.items()},
 }

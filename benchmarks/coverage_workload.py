@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.coverage_cases import Counting, Covered
 from mechdesign.core.solve import solve
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.workload import EventCounts, LinearQueries
 
 Counts = NDArray[np.int64]
@@ -133,3 +134,29 @@ def events(
                 counting.add_estimate(mechanism.estimate_from_counts(counts, population), times)
             found += list(counting.found())
     return found
+
+
+KNOWN = {"a": 0.6, "b": 0.3, "ab": 0.1}
+"""Strings that are known beforehand, and their shares among users."""
+
+
+def strings(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of shares of strings, of each alone and of all together."""
+    mechanism = PrefixReports.of(epsilon, "abc", 6, 2, [3, 6], [0.4, 0.6], [0.05, 0.001], list(KNOWN))
+    times = np.floor(np.array(list(KNOWN.values())) * users + 1e-9).astype(np.int64)
+    times[0] += users - times.sum()
+    truth = dict(zip(KNOWN, (times / users).tolist(), strict=True))
+    answers = np.repeat(list(KNOWN), times)
+    alone = dict.fromkeys(KNOWN, 0)
+    together = 0
+    for _ in range(repetitions):
+        estimate = mechanism.estimate(mechanism.randomize(answers, rng=rng))
+        shares = np.array([truth.get(text, 0.0) for text in estimate.strings])
+        low, high = estimate.interval()
+        together += bool(((low <= shares) & (shares <= high)).all())
+        low, high = estimate.interval(simultaneous=False)
+        for text, hit in zip(estimate.strings, (low <= shares) & (shares <= high), strict=True):
+            if text in alone:
+                alone[text] += bool(hit)
+    found = [Covered(f"{text!r} alone", hits, repetitions) for text, hits in alone.items()]
+    return [*found, Covered("all listed strings at once", together, repetitions)]

@@ -247,6 +247,19 @@ def _weeks(quick: bool) -> Iterator[Parameters]:
         yield from crossed(categories=[5, 40], **epsilons, weeks=[26], distinct=[2] if quick else [2, 4])
 
 
+def _item_sets(quick: bool) -> Iterator[Parameters]:
+    sizes = [12, 300] if quick else [4, 12, 30, 300, 5000, 100_000]
+    for most in (2,) if quick else (1, 2, 4):
+        yield from crossed(categories=sizes, most=[most], epsilon=FEW_EPSILONS if quick else EPSILONS)
+    yield from crossed(categories=[30], sizes=[[0.2, 0.5, 0.2, 0.1]], epsilon=[1.0], users=[100, 10**6])
+
+
+def _key_values(quick: bool) -> Iterator[Parameters]:
+    sizes = [4, 50] if quick else [4, 6, 50, 2000]
+    for most in (2,) if quick else (1, 2, 4):
+        yield from crossed(categories=sizes, most=[most], epsilon=FEW_EPSILONS if quick else EPSILONS)
+
+
 def _views(quick: bool) -> Iterator[Parameters]:
     shapes = [[2] * 4] if quick else [[2] * 4, [2] * 8, [2] * 16, [3, 2, 4, 5], [10, 4, 4, 2, 2]]
     epsilons = (1.0,) if quick else (0.25, 1.0, 4.0)
@@ -446,6 +459,11 @@ def _tables() -> Iterator[Mapping[str, Any]]:
         yield {"name": "cyclic-ranges", "size": size}
 
 
+def _strings(quick: bool) -> Iterator[Parameters]:
+    for users, epsilon in product((300,) if quick else (300, 1000), FEW_EPSILONS):
+        yield {"users": users, "epsilon": epsilon, "bits": 3, "alphabet": "a"}
+
+
 GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "randomized-response": _responses,
     "auction-slot": _slots,
@@ -462,6 +480,8 @@ GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "covering-design": _coverings,
     "frequency-oracle": _oracles,
     "weekly": _weeks,
+    "item-sets": _item_sets,
+    "key-value": _key_values,
     "marginal-views": _views,
     "mean-channel": _mean_channels,
     "mean-interval": _mean_intervals,
@@ -481,6 +501,7 @@ GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {
     "survey-design": _surveys,
     "survey-limit": _limits,
     "event-counts": _events,
+    "heavy-hitters": _strings,
     "linear-queries": _queries,
 }
 """The points of the grid of each class of problems, besides its example."""

@@ -92,10 +92,18 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.auction import AuctionHorizon, AuctionSlot
     from mechdesign.families.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.families.deployed import DeployedFrequencies, DeployedHistogram
+    from mechdesign.families.hitters import HeavyHitters
     from mechdesign.families.incentives import DirectMechanism, Screening
     from mechdesign.families.joint import JointCollection, JointDistribution
     from mechdesign.families.location import LocationNoise
-    from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews, Weekly
+    from mechdesign.families.marginals import (
+        CoveringDesign,
+        FrequencyOracle,
+        ItemSets,
+        KeyValue,
+        MarginalViews,
+        Weekly,
+    )
     from mechdesign.families.mean import MeanChannel, MeanInterval
     from mechdesign.families.response import RandomizedResponse
     from mechdesign.families.shuffle import (
@@ -143,8 +151,11 @@ __all__ = [
     "EstimationError",
     "EventCounts",
     "FrequencyOracle",
+    "HeavyHitters",
+    "ItemSets",
     "JointCollection",
     "JointDistribution",
+    "KeyValue",
     "LinearQueries",
     "LocationNoise",
     "MarginalViews",
@@ -263,7 +274,7 @@ _SUBPACKAGES = (
         "papers",
         "report",
     ),
-    *("show", "solvers", "survey", "work"),
+    *("serve", "show", "solvers", "survey", "work"),
 )
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.analysis.private_covariates import PrivateDesign, fit_private
 from mechdesign.analysis.regression import Covariates, Regression, fit_categories, fit_linear
 from mechdesign.analysis.report_scores import ReportScores, combined, scores_of
 from mechdesign.collect.collecting import Settings, located, mark_in, report_column
+from mechdesign.collect.report_scores import MOST_ENTRIES
 from mechdesign.core.errors import (
     DataError,
     EstimationError,
@@ -49,6 +51,10 @@ class ReportTable:
     public: Public
     mechanism: Any
     reports: NDArray[Any]
+
+    def without_tables(self) -> ReportTable:
+        """Return the same with scores in pieces, where reports support categories."""
+        return replace(self, scores=tuple(scores.without_table() for scores in self.scores))
 
     def question(self, name: str = "", where: str = named_option("question")) -> ReportScores:
         """Return the scores of a question; of the only one without a name."""
@@ -149,7 +155,13 @@ def read_blocks(mechanism: Any, source: Source, unmarked: bool = False) -> Itera
 
 def read_answers(mechanism: Any, source: Source, unmarked: bool = False) -> ReportTable:
     """Return the scores and the public columns of a table of reports."""
-    blocks = list(read_blocks(mechanism, source, unmarked))
+    blocks: list[ReportTable] = []
+    entries = 0
+    for block in read_blocks(mechanism, source, unmarked):
+        entries += sum(scores.values.size for scores in block.scores)
+        if entries > MOST_ENTRIES:  # what a table would be too large for is kept in pieces from here on
+            blocks, block = [one.without_tables() for one in blocks], block.without_tables()
+        blocks.append(block)
     scores = tuple(combined(pieces) for pieces in zip(*(block.scores for block in blocks), strict=True))
     public = {
         name: typed(np.concatenate([block.public[name] for block in blocks])) for name in blocks[0].public
@@ -209,6 +221,48 @@ def column_codes(answers: ReportTable, name: str | None, where: str) -> NDArray[
     return codes.ravel().astype(np.int64)
 
 
+def panel_covariance(
+    first: ReportTable, second: ReportTable, question: str, identifier: str
+) -> tuple[Array, int]:
+    """Return the covariance of the means of two waves, (k, k), and how many people answered both.
+
+    With d the deviations of scores from their means times their weights, it is the sum of d_1 d_2' over the
+    people of both. The noise of two reports is independent: it is not in it.
+
+    Raises
+    ------
+    DataError
+        Where a person has two reports in a wave.
+    """
+    places: list[dict[str, int]] = []
+    for table, name in ((first, "first"), (second, "second")):
+        people = table.column(identifier, named_option("id")).astype(str).tolist()
+        known = {person: place for place, person in enumerate(people)}
+        if len(known) < len(people):
+            twice = next(person for person in people if people.count(person) > 1)
+            raise DataError(
+                f"column '{identifier}'",
+                f"'{twice}' stands twice in the {name} wave",
+                "leave one report a person",
+            )
+        places.append(known)
+    both = [person for person in places[0] if person in places[1]]
+    if not both:
+        raise DataError(
+            f"column '{identifier}'", "nobody answered both waves", "omit it, or name the column of people"
+        )
+    parts = []
+    for table, known in zip((first, second), places, strict=True):
+        scores = table.question(question)
+        above, below = scores.ratio()
+        weight = scores.information / scores.information.sum()
+        base = float(weight @ below)
+        mean = weight @ above / base
+        influence = (above - below[:, None] * mean) / base * weight[:, None]
+        parts.append(influence[[known[person] for person in both]])
+    return np.asarray(parts[0].T @ parts[1]), len(both)
+
+
 MODELS = ("linear", "logit", "multinomial")
 
 
@@ -245,17 +299,24 @@ def regress(
     Raises
     ------
     ParameterError
-        For a private name in the formula, unknown columns and models.
+        For unknown columns and models, and private names that the formula cannot have.
     EstimationError
         For collinear columns and too few reports.
 
     Notes
     -----
-    Coefficients are of the answers, not of the reports: nothing is attenuated. Source: see
-    docs/howto/regression.md.
+    Coefficients are of the answers, not of the reports: nothing is attenuated. One covariate may be a private
+    question of categories: then least squares are made of moments (``private_covariates``), and the outcome
+    may be public. See docs/howto/after_collection.md.
     """
     answers = reports if isinstance(reports, ReportTable) else answers_of(mechanism, reports, public)
     left, right = _sides(formula)
+    if right is not None and (private := private_names(answers, right)):
+        return _regress_private(answers, left, right, private, (model, category), (weights, cluster))
+    if left and left in answers.public:
+        raise ParameterError(
+            "formula", f"'{left}' is public, and so is all that explains it", "no scores are needed for that"
+        )
     scores = answers.question(left, "formula")
     matrix, names = _design_matrix(answers, right, {weights, cluster})
     design = Covariates(
@@ -277,6 +338,67 @@ def regress(
     return fit_categories(scores, design)
 
 
+def private_names(answers: ReportTable, right: str) -> list[str]:
+    """Return the questions among the variables of a formula."""
+    questions = {scores.question for scores in answers.scores if scores.question} - set(answers.public)
+    return [name for name in _parsed(right)[1] if name in questions]
+
+
+def _regress_private(
+    answers: ReportTable,
+    left: str,
+    right: str,
+    private: Sequence[str],
+    chosen: tuple[str | None, str | None],
+    others: tuple[str | None, str | None],
+) -> Regression:
+    """Return the least squares with one private covariate; see ``private_covariates``."""
+    model, category = chosen
+    if len(private) > 1:
+        raise ParameterError(
+            "formula", f"two private covariates ({', '.join(private)})", "name one, or ask for a cross table"
+        )
+    if model not in (None, "linear"):
+        raise ParameterError(
+            "model", f"{model} with the private covariate '{private[0]}'", "use linear: it explains shares"
+        )
+    scores = answers.question(private[0])
+    design = PrivateDesign(
+        scores,
+        *_private_matrices(answers, scores, right),
+        weights_of(answers, others[0]),
+        column_codes(answers, others[1], named_option("cluster")),
+    )
+    if left in answers.public:
+        outcome = answers.public[left]
+        if outcome.dtype == object:
+            raise ParameterError("formula", f"'{left}' holds texts", "name a column of numbers")
+        return fit_private(design, scores.values * outcome[:, None], scores.information, left)
+    explained = answers.question(left, "formula")
+    if explained.question == scores.question:
+        raise ParameterError("formula", f"'{left}' stands on both sides", "explain it by another")
+    if explained.ends is not None:
+        raise ParameterError(
+            "formula", f"'{left}' may be skipped: who answered is private too", "explain it by public columns"
+        )
+    places = [answers.scores.index(one) for one in (scores, explained)]
+    pairs, informative = answers.mechanism.pair_scores(answers.reports, *places)
+    place = _category(explained, category)
+    name = explained.question if place is None else f"{explained.question} = {explained.names[place]}"
+    return fit_private(design, pairs[:, :, place or 0], informative, name)
+
+
+def _private_matrices(
+    answers: ReportTable, scores: ReportScores, right: str
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the design matrix if everybody had a category, for each category of a private covariate."""
+    users, size = len(scores), len(scores.names)
+    public = {name: np.tile(values, size) for name, values in answers.public.items()}
+    every = np.repeat(np.array(scores.names, dtype=object), users)
+    matrix, names = _by_formula({**public, scores.question: every}, right, size * users)
+    return matrix.reshape(size, users, -1), names
+
+
 def _category(scores: ReportScores, category: str | None) -> int | None:
     if scores.is_number:
         if category is not None:
@@ -286,9 +408,7 @@ def _category(scores: ReportScores, category: str | None) -> int | None:
         return None
     if category is None:
         return len(scores.names) - 1
-    if category not in scores.names:
-        raise ParameterError("category", f"no category '{category}'", suggestion(category, scores.names))
-    return scores.names.index(category)
+    return scores.place(category)
 
 
 def _sides(formula: str | None) -> tuple[str, str | None]:
@@ -311,7 +431,9 @@ def _design_matrix(
     """Return the columns of a formula, or a constant and all public columns that are numbers."""
     users = len(answers.scores[0])
     if right is not None:
-        return _by_formula(answers, right)
+        for name in _parsed(right)[1]:
+            answers.column(name, "formula")
+        return _by_formula(answers.public, right, users)
     names = [name for name in answers.public if name not in others]
     texts = [name for name in names if answers.public[name].dtype == object]
     if texts:
@@ -322,27 +444,36 @@ def _design_matrix(
     return np.column_stack(columns), ("Intercept", *names)
 
 
-def _by_formula(answers: ReportTable, right: str) -> tuple[Array, tuple[str, ...]]:
+UNREADABLE = (SyntaxError, ValueError, TypeError, KeyError)
+"""What formulaic raises for a formula, besides its own errors."""
+
+
+def _parsed(right: str) -> tuple[Any, list[str]]:
+    """Return a formula as formulaic reads it, and its variables."""
     try:
-        import pandas as pd
         from formulaic import Formula
         from formulaic.errors import FormulaicError
     except ImportError:
         raise MissingPackageError(
             "formula", "formulas need formulaic", "install mechdesign[analysis], or give the columns alone"
         ) from None
-    unreadable = (FormulaicError, SyntaxError, ValueError, TypeError, KeyError)
     try:
         parsed = Formula(right)
-        variables = sorted(map(str, parsed.required_variables))
-    except unreadable as error:
+        return parsed, sorted(map(str, parsed.required_variables))
+    except (FormulaicError, *UNREADABLE) as error:
         raise _unreadable(right, error) from None
-    for name in variables:
-        answers.column(name, "formula")
-    frame = pd.DataFrame(answers.public, index=range(_rows(answers)))
+
+
+def _by_formula(columns: Public, right: str, rows: int) -> tuple[Array, tuple[str, ...]]:
+    """Return the columns that a formula makes of these, and their names."""
+    parsed, _ = _parsed(right)
+    import pandas as pd
+    from formulaic.errors import FormulaicError
+
+    frame = pd.DataFrame(columns, index=range(rows))
     try:
         matrix = parsed.get_model_matrix(frame, na_action="raise", context={})
-    except unreadable as error:
+    except (FormulaicError, *UNREADABLE) as error:
         raise _unreadable(right, error) from None
     names: Sequence[str] = list(matrix.columns)
     if not names:
@@ -355,7 +486,3 @@ def _unreadable(right: str, error: Exception) -> EstimationError:
     return EstimationError(
         "formula", f"'{right}' cannot be read ({printable(text)})", "see formulaic's grammar"
     )
-
-
-def _rows(answers: ReportTable) -> int:
-    return len(answers.scores[0])

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from mechdesign.analysis.asking import ReportTable, column_codes, weights_of
 from mechdesign.analysis.regression import FEW
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import DifferenceLimits, holm, p_value
+from mechdesign.analysis.student import DifferenceLimits, NotedEstimate, holm, p_value
 from mechdesign.analysis.weights import OF_ANSWERED_NOTE, raked, weighted_estimate
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
 from mechdesign.show.panels import ANYTHING, SHARE, interval_figures
@@ -47,7 +47,7 @@ class StackedLimits(Limits):
 
 
 @dataclass(frozen=True, repr=False)
-class GroupEstimates(ListedEstimate):
+class GroupEstimates(NotedEstimate):
     """Estimates for each group: one row a group and category.
 
     Attributes
@@ -110,7 +110,7 @@ class GroupEstimates(ListedEstimate):
 
 
 @dataclass(frozen=True, repr=False)
-class Differences(ListedEstimate):
+class Differences(NotedEstimate):
     """Differences between groups, one row a pair and category.
 
     Attributes
@@ -227,8 +227,9 @@ def by_group(
     for name in names:
         mask = texts == name
         if plain:
-            groups.append(_own_estimate(answers, scores, mask, name, population))
-            draws.append(groups[-1] if population else _own_estimate(answers, scores, mask, name, True))
+            groups.append(question_estimate(answers, scores, name, population, mask))
+            own = groups[-1] if population else question_estimate(answers, scores, name, True, mask)
+            draws.append(own)
             continue
         inside = np.where(mask, 1.0 if weight is None else weight, 0.0)
         result = weighted_estimate(scores, inside, stratum, clusters, known)
@@ -244,26 +245,57 @@ def by_group(
     return table, _differences(answers, draws)
 
 
-def _own_estimate(
-    answers: ReportTable, scores: ReportScores, mask: NDArray[np.bool_], name: str, population: bool
+def question_estimate(
+    answers: ReportTable,
+    scores: ReportScores,
+    name: str,
+    population: bool,
+    mask: NDArray[np.bool_] | None = None,
 ) -> GroupEstimate:
-    """Return the mechanism's own estimate of a group."""
-    if not (scores.information[mask] > 0.0).any():
+    """Return the mechanism's own estimate of a question, from all reports or those of a group.
+
+    Raises
+    ------
+    EstimationError
+        Where too few of them say anything.
+    """
+    from mechdesign.families.survey.results import SurveyResults
+
+    inside = np.ones(len(scores), dtype=bool) if mask is None else mask
+    if not (scores.information[inside] > 0.0).any():
         raise EstimationError(
             named_option("by"), f"no report of the group '{name}' says anything", "join it with another"
         )
-    estimate = answers.mechanism.estimate(answers.reports[mask], population=population)
-    if hasattr(answers.mechanism, "questions"):
+    reports = int((scores.information[inside] > 0.0).sum())
+    estimate = answers.mechanism.estimate(answers.reports[inside], population=population)
+    if isinstance(estimate, SurveyResults):
         result = estimate.result(scores.question)
         estimate = result.estimate if scores.ends is None else result.mean
         if estimate is None:
             raise EstimationError(
                 named_option("by"), f"too few answered in the group '{name}'", "join it with another"
             )
+        reports = int(estimate.users)
+    elif scores.question and isinstance(estimate, AttributeMeans):
+        return _attribute(estimate, scores, name, reports)
     value, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.standard_error)
-    limits = getattr(estimate, "limits", None) or NormalLimits(errors)
     names = ("mean",) if scores.has_mean else scores.names
-    return GroupEstimate(name, names, value, errors, int(estimate.users), limits)
+    if len(value) != len(names):
+        raise EstimationError(
+            named_option("by"), f"a {answers.mechanism.type} has no estimate of one question", "use scores"
+        )
+    limits = getattr(estimate, "limits", None) or NormalLimits(errors)
+    return GroupEstimate(name, names, value, errors, reports, limits)
+
+
+def _attribute(estimate: AttributeMeans, scores: ReportScores, name: str, reports: int) -> GroupEstimate:
+    """Return the mean of one of several numbers."""
+    place = estimate.names.index(scores.question)
+    rows = slice(place, place + 1)
+    limits = SomeLimits(estimate.limits or NormalLimits(estimate.standard_error), rows)
+    return GroupEstimate(
+        name, ("mean",), estimate.value[rows], estimate.standard_error[rows], reports, limits
+    )
 
 
 def _table(
@@ -273,6 +305,8 @@ def _table(
     population: bool,
     notes: tuple[str, ...],
 ) -> GroupEstimates:
+    if len(groups) == 1:
+        notes += (f"'{column}' has one value: there is nothing to compare",)
     few = [group.name for group in groups if group.reports < FEW]
     if few:
         notes += (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals are rough",)
@@ -310,10 +344,18 @@ def _differences(answers: ReportTable, groups: Sequence[GroupEstimate]) -> Diffe
         tuple(name for _ in pairs for name in names),
         tuple(corrected),
         limits=StackedLimits(limits),
-        notes=(f"p-values hold together for all {counted(len(corrected), 'row')} (Holm)",)
-        if len(corrected) > 1
-        else (),
+        notes=_joint_notes(groups, len(corrected)),
     )
+
+
+def _joint_notes(groups: Sequence[GroupEstimate], rows: int) -> tuple[str, ...]:
+    notes: tuple[str, ...] = ()
+    if rows > 1:
+        notes = (f"p-values hold together for all {counted(rows, 'row')} (Holm)",)
+    few = [group.name for group in groups if group.reports < FEW]
+    if few:
+        notes += (f"fewer than {FEW} reports in {', '.join(few[:5])}: intervals and p-values are rough",)
+    return notes
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,25 +1,37 @@
-"""Is an answer independent of a public group? A likelihood ratio with a certified maximum, Wald, bootstrap.
+"""Is an answer the same in all groups, or in two waves? A likelihood ratio with a certified maximum, Wald.
 
 The chance of a report is sum_j L_j p_j for the shares p of the answers: concave in p, so that its maximum is
 certified. With g_j the mean of L_ij / sum_l L_il p_l over reports, no other shares have a mean
 log-likelihood above that of p by more than log max g (Jensen). Twice the gain of separate shares over common
 ones is compared with chi-square of (groups - 1)(k - 1) degrees. Where a share of a maximum is 0 that law
-does not hold, and reports are drawn anew under the common shares instead (parametric bootstrap).
+does not hold, and in groups of few reports it is far: there reports are drawn anew under the common shares
+instead (parametric bootstrap).
+
+Two waves are two groups whose mechanisms may differ. Where the same people answered both, the covariance of
+the two means is that of the scores of a person's two reports: fresh noise is independent, so that it is the
+covariance of the answers. The likelihood ratio takes the waves for independent, hence Wald's test is the one
+for panels.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.asking import ReportTable
-from mechdesign.analysis.report_scores import scores_of
-from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
+from mechdesign.analysis.asking import ReportTable, panel_covariance
+from mechdesign.analysis.regression import FEW
+from mechdesign.analysis.report_scores import ReportScores
+from mechdesign.core.errors import EstimationError, ParameterError, counted, listed, named_option
 from mechdesign.core.values import json_object
+from mechdesign.data.tidy import Columns, Tidy
+from mechdesign.families.survey import SurveyMechanism
+from mechdesign.show.figure import Figure
+from mechdesign.show.panels import SHARE, interval_figures
 from mechdesign.solvers.least_squares import nonnegative_quadratic
 
 Array = NDArray[np.float64]
@@ -138,13 +150,70 @@ def _objective(rows: Array, parts: Array, share: Array) -> float:
     return -float(parts @ np.log(np.maximum(chances, 1e-300)))
 
 
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The reports of a group, or of a wave, that say something about a question.
+
+    Attributes
+    ----------
+    name : str
+    values, likelihood : (n, k) array
+    weights : (n,) array
+        Their information.
+    """
+
+    name: str
+    values: Array
+    likelihood: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def mean(self) -> Array:
+        """Return the unbiased shares."""
+        return np.asarray(self.weights @ self.values / self.weights.sum())
+
+    def influence(self) -> Array:
+        """Return what each report adds to the mean, (n, k)."""
+        part = self.weights / self.weights.sum()
+        return np.asarray((self.values - self.mean()) * part[:, None])
+
+
+def sample_of(scores: ReportScores, name: str, mask: NDArray[np.bool_] | None = None) -> Sample:
+    """Return the reports of a group.
+
+    Raises
+    ------
+    EstimationError
+        Where none of them says anything.
+    """
+    likelihood = _likelihood(scores)
+    inside = scores.information > 0.0
+    if mask is not None:
+        inside = inside & mask
+    if not inside.any():
+        raise EstimationError("by", f"no report of the group '{name}' says anything", "join it with another")
+    return Sample(name, scores.values[inside], likelihood[inside], scores.information[inside])
+
+
+def _likelihood(scores: ReportScores) -> Array:
+    if scores.likelihood is None:
+        scores.require_table()
+        raise ParameterError(
+            named_option("question"), f"'{scores.question}' is a number", "compare its means by group"
+        )
+    return scores.likelihood
+
+
 @dataclass(frozen=True, repr=False)
-class IndependenceTest:
-    """Whether an answer depends on a public group.
+class IndependenceTest(Tidy):
+    """Whether an answer depends on a public group, or differs between waves.
 
     Attributes
     ----------
     question, column : str
+        For waves the column is ``wave``.
     groups : tuple of str
     statistic : float
         Twice the gain in log-likelihood of separate shares; known to ``gap``.
@@ -159,6 +228,9 @@ class IndependenceTest:
     wald_p_value : float
     users : int
     notes : tuple of str
+    shares, standard_errors : (groups, k) array
+        The unbiased shares that are compared.
+    categories : tuple of str
     """
 
     question: str
@@ -173,10 +245,43 @@ class IndependenceTest:
     wald_p_value: float
     users: int
     notes: tuple[str, ...] = ()
+    shares: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    standard_errors: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    categories: tuple[str, ...] = ()
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        """Return a row for each statistic."""
+        nothing: list[Any] = [None, None]
+        return {
+            "question": [self.question] * 2,
+            "category": ["likelihood ratio", "Wald"],
+            "estimate": [self.statistic, self.wald],
+            "standard_error": nothing,
+            "low": nothing,
+            "high": nothing,
+            "freedom": [self.freedom] * 2,
+            "p": [self.p_value, self.wald_p_value],
+            "law": [f"bootstrap of {self.draws}" if self.draws else "chi-square", "chi-square"],
+            "note": ["; ".join(self.notes)] * 2,
+        }
+
+    def figures(self) -> list[Figure]:
+        """Return the shares that are compared, with normal intervals, a picture for each category."""
+        ends = (self.shares - 1.96 * self.standard_errors, self.shares + 1.96 * self.standard_errors)
+        first = 1 if len(self.categories) == 2 else 0  # of two categories one says all
+        pictures = []
+        for place in range(first, len(self.categories)):
+            low, high = (end[:, place] for end in ends)
+            pictures += interval_figures(
+                f"{self.categories[place]} by {self.column}", self.groups, self.shares[:, place], (low, high),
+                self.column, "estimate", possible=SHARE,
+            )  # fmt: skip
+        return pictures
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return json_object({**vars(self), "groups": list(self.groups), "notes": list(self.notes)})
+        tuples = {name: list(getattr(self, name)) for name in ("groups", "notes", "categories")}
+        return json_object({**vars(self), **tuples})
 
     def __str__(self) -> str:
         law = (
@@ -185,16 +290,22 @@ class IndependenceTest:
             else f"chi-square, {counted(self.freedom, 'degree')}"
         )
         answer = f"'{self.question}'" if self.question else "the answer"
+        asks = f"Is {answer} independent of {self.column} ({len(self.groups)} groups"
+        if self.column == WAVE:
+            asks = f"Is {answer} the same in both waves ({listed(list(self.groups))}"
         notes = "".join(f"\nnote: {note}" for note in self.notes)
         return (
-            f"Is {answer} independent of {self.column} ({len(self.groups)} groups, "
-            f"{counted(self.users, 'report')})?\n"
+            f"{asks}, {counted(self.users, 'report')})?\n"
             f"likelihood ratio  {self.statistic:.4g} (exact to {self.gap:.1g})  "
             f"p = {self.p_value:.4g}  ({law})\n"
             f"Wald              {self.wald:.4g}  p = {self.wald_p_value:.4g}{notes}"
         )
 
     __repr__ = __str__
+
+
+WAVE = "wave"
+"""The column of a test of waves."""
 
 
 def independence(
@@ -209,8 +320,8 @@ def independence(
     question : str, optional
         Of a survey.
     draws : int, optional
-        Of the bootstrap: by default 999 where a share of a maximum is 0 and chi-square is not clear, else
-        none.
+        Of the bootstrap: by default 999 where a share of a maximum is 0 and chi-square is not clear, or a
+        group has fewer than 30 reports; else none.
     seed : int
         Of the bootstrap.
 
@@ -225,41 +336,115 @@ def independence(
     True
     """
     scores = answers.question(question)
-    if scores.likelihood is None:
-        raise ParameterError(
-            named_option("question"), f"'{scores.question}' is a number", "compare its means by group"
-        )
     texts = answers.column(column, named_option("by")).astype(str)
     names = tuple(sorted(set(texts.tolist())))
     if len(names) < 2:
         raise EstimationError(
             named_option("by"), f"'{column}' has one value", "name a column with several groups"
         )
-    informative = scores.information > 0.0
-    groups = [texts == name for name in names]
-    empty = [name for name, group in zip(names, groups, strict=True) if not (group & informative).any()]
-    if empty:
-        raise EstimationError(
-            "by", f"no report of the group '{empty[0]}' says anything", "join it with another"
+    masks = [texts == name for name in names]
+    samples = [sample_of(scores, name, mask) for name, mask in zip(names, masks, strict=True)]
+    pooled = sample_of(scores, column)
+
+    def redraw(shares: Array, rng: np.random.Generator) -> list[Array] | None:
+        fresh = _redrawn(answers, scores.question, shares, rng)
+        inside = [mask & (fresh.information > 0.0) for mask in masks]
+        return [_likelihood(fresh)[mask] for mask in inside] if all(map(np.any, inside)) else None
+
+    return _tested(scores, column, samples, _wald(samples, pooled), redraw, draws, seed)
+
+
+def equal_waves(
+    first: ReportTable,
+    second: ReportTable,
+    question: str = "",
+    identifier: str | None = None,
+    draws: int | None = None,
+    seed: int = 1,
+    names: tuple[str, str] = ("first", "second"),
+) -> IndependenceTest:
+    """Return a test of whether the shares of an answer are the same in two waves.
+
+    Parameters
+    ----------
+    first, second : ReportTable
+        The mechanisms may differ, the categories may not.
+    question : str, optional
+        Of a survey.
+    identifier : str, optional
+        The public column that says who sent a report, where the same people answered both.
+    draws, seed : int, optional
+        See :func:`independence`.
+    names : tuple of str
+        Of the waves.
+
+    Examples
+    --------
+    >>> from mechdesign.analysis.asking import answers_of
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> before, after = KaryResponse.of(2, 2.0), KaryResponse.of(2, 1.0)
+    >>> one = answers_of(before, before.randomize([0, 1] * 2000, rng=1))
+    >>> two = answers_of(after, after.randomize([0, 0, 0, 1] * 2000, rng=2))
+    >>> equal_waves(one, two).p_value < 1e-9
+    True
+    """
+    tables = (first, second)
+    scores = [table.question(question) for table in tables]
+    if scores[0].names != scores[1].names:
+        raise ParameterError(
+            "waves", "the question has other categories in the second wave", "compare waves of one question"
         )
-    statistic, gap, common, boundary = _ratio(scores.likelihood, groups, informative)
-    freedom = (len(names) - 1) * (scores.likelihood.shape[1] - 1)
-    doubtful = boundary and _chi_square(freedom, statistic) > CLEAR
+    samples = [sample_of(one, name) for one, name in zip(scores, names, strict=True)]
+    covariance, pairs = None, 0
+    if identifier is not None:
+        covariance, pairs = panel_covariance(first, second, question, identifier)
+
+    def redraw(shares: Array, rng: np.random.Generator) -> list[Array] | None:
+        every = [
+            _redrawn(table, one.question, shares, rng) for table, one in zip(tables, scores, strict=True)
+        ]
+        return [_likelihood(fresh)[fresh.information > 0.0] for fresh in every]
+
+    result = _tested(scores[0], WAVE, samples, _change_wald(samples, covariance), redraw, draws, seed)
+    if covariance is None:
+        return result
+    note = (
+        f"{counted(pairs, 'user')} answered both waves: Wald uses their covariance; the likelihood "
+        "ratio takes the waves for independent"
+    )
+    return replace(result, notes=(*result.notes, note))
+
+
+def _tested(
+    scores: ReportScores,
+    column: str,
+    samples: Sequence[Sample],
+    wald: float,
+    redraw: Callable[[Array, np.random.Generator], list[Array] | None],
+    draws: int | None,
+    seed: int,
+) -> IndependenceTest:
+    statistic, gap, common, boundary = _ratio([sample.likelihood for sample in samples])
+    freedom = (len(samples) - 1) * (samples[0].likelihood.shape[1] - 1)
+    few = [sample.name for sample in samples if len(sample) < FEW]
+    doubtful = bool(few) or (boundary and _chi_square(freedom, statistic) > CLEAR)
     number = (DRAWS if doubtful else 0) if draws is None else draws
     notes: tuple[str, ...] = ()
     if number:
-        chance = _bootstrap(answers, scores.question, groups, common, statistic, number, seed)
+        chance = _bootstrap(redraw, common, statistic, number, seed)
     else:
         chance = _chi_square(freedom, statistic)
     if boundary:
         law = "the p-value is at most this" if not number else "so reports were drawn anew"
         notes = (f"a share of a maximum is 0: the chi-square law does not hold there; {law}",)
-    wald = _wald(answers, column, question)
-    users = int(informative.sum())
+    if few:
+        advice = "take the likelihood ratio" if number else "chi-square is rough"
+        notes += (f"fewer than {FEW} reports in {', '.join(few[:5])}: Wald's test is rough; {advice}",)
+    spreads = [sample.influence() for sample in samples]
     return IndependenceTest(
         scores.question,
         column,
-        names,
+        tuple(sample.name for sample in samples),
         statistic,
         gap,
         freedom,
@@ -267,8 +452,11 @@ def independence(
         number,
         wald,
         _chi_square(freedom, wald),
-        users,
+        sum(map(len, samples)),
         notes,
+        np.array([sample.mean() for sample in samples]),
+        np.array([np.sqrt((spread**2).sum(axis=0)) for spread in spreads]),
+        scores.names,
     )
 
 
@@ -278,40 +466,33 @@ def _chi_square(freedom: int, statistic: float) -> float:
     return float(gammaincc(freedom / 2.0, statistic / 2.0))
 
 
-def _ratio(
-    likelihood: Array, groups: list[NDArray[np.bool_]], informative: NDArray[np.bool_]
-) -> tuple[float, float, Array, bool]:
+def _ratio(likelihoods: Sequence[Array]) -> tuple[float, float, Array, bool]:
     """Return the statistic, how exactly it is known, the common shares, and whether one share is 0."""
-    common = most_likely_shares(likelihood[informative])
-    apart = [most_likely_shares(likelihood[group & informative]) for group in groups]
+    common = most_likely_shares(np.concatenate(likelihoods))
+    apart = [most_likely_shares(likelihood) for likelihood in likelihoods]
     gain = sum(one.log_likelihood for one in apart) - common.log_likelihood
     gap = 2.0 * max(common.gap, sum(one.gap for one in apart))
     boundary = any(float(one.shares.min()) < EMPTY for one in (common, *apart))
     return max(0.0, 2.0 * gain), gap, common.shares, boundary
 
 
-def _wald(answers: ReportTable, column: str, question: str) -> float:
+def _wald(samples: Sequence[Sample], pooled: Sample) -> float:
     """Return the quadratic form of the groups' unbiased shares in the inverse of their covariance.
 
     The covariance of a group in which it is singular is that of all reports together.
     """
-    scores = answers.question(question)
-    texts = answers.column(column, "by").astype(str)
+    size = pooled.values.shape[1] - 1
+    every = np.atleast_2d(np.cov(pooled.values[:, :size], rowvar=False, aweights=pooled.weights, ddof=0))
     values, inverses = [], []
-    size = scores.values.shape[1]
-    informative = scores.information > 0.0
-    every = scores.values[informative][:, : size - 1]
-    pooled = np.atleast_2d(np.cov(every, rowvar=False, aweights=scores.information[informative], ddof=0))
-    for name in sorted(set(texts.tolist())):
-        inside = (texts == name) & informative
-        weight = scores.information[inside] / scores.information[inside].sum()
-        rows = scores.values[inside][:, : size - 1]
-        mean = weight @ rows
-        centred = (rows - mean) * weight[:, None]
+    for sample in samples:
+        centred = sample.influence()[:, :size]
         spread = centred.T @ centred
-        if _rank(spread) < _rank(pooled):  # its reports are too much alike to tell how they vary
-            spread = pooled * float(weight @ weight)
-        values.append(mean)
+        part = sample.weights / sample.weights.sum()
+        usual = every * float(part @ part)
+        scale = float(np.linalg.eigvalsh(usual)[-1])
+        if _rank(spread, scale) < _rank(usual, scale):  # its reports are too much alike to tell how they vary
+            spread = usual
+        values.append(sample.mean()[:size])
         inverses.append(np.linalg.pinv(spread))
     total = np.linalg.pinv(np.sum(inverses, axis=0))
     middle = total @ np.sum(
@@ -325,33 +506,49 @@ def _wald(answers: ReportTable, column: str, question: str) -> float:
     )
 
 
-def _rank(matrix: Array) -> int:
-    sizes = np.linalg.eigvalsh(matrix)
-    return int((sizes > SINGULAR * sizes[-1]).sum()) if sizes[-1] > 0.0 else 0
+def _change_wald(samples: Sequence[Sample], covariance: Array | None) -> float:
+    """Return the quadratic form of the change in the inverse of its covariance."""
+    size = samples[0].values.shape[1] - 1
+    change = (samples[1].mean() - samples[0].mean())[:size]
+    spread = np.zeros((size, size))
+    for sample in samples:
+        centred = sample.influence()[:, :size]
+        spread += centred.T @ centred
+    if covariance is not None:
+        inner = covariance[:size, :size]
+        spread = spread - inner - inner.T
+    return float(change @ np.linalg.pinv(spread, hermitian=True) @ change)
+
+
+def _rank(matrix: Array, scale: float) -> int:
+    """Return the number of variances that are not 0 next to the usual ones."""
+    return int((np.linalg.eigvalsh(matrix) > SINGULAR * scale).sum()) if scale > 0.0 else 0
 
 
 def _bootstrap(
-    answers: ReportTable,
-    question: str,
-    groups: list[NDArray[np.bool_]],
+    redraw: Callable[[Array, np.random.Generator], list[Array] | None],
     shares: Array,
     statistic: float,
     draws: int,
     seed: int,
 ) -> float:
     """Return the part of statistics at least as large, of reports drawn under the common shares."""
-    rng, mechanism = np.random.default_rng(seed), answers.mechanism
-    users, larger = len(answers.reports), 0
+    rng, larger = np.random.default_rng(seed), 0
     chances = np.maximum(shares, 0.0) / np.maximum(shares, 0.0).sum()
     for _ in range(draws):
-        codes = rng.choice(len(chances), size=users, p=chances)
-        reports = mechanism.randomize(_simulated(mechanism, question, codes), rng=rng)
-        scores = next(one for one in scores_of(mechanism, reports) if one.question == question)
-        assert scores.likelihood is not None
-        informative = scores.information > 0.0
-        if all((group & informative).any() for group in groups):
-            larger += _ratio(scores.likelihood, groups, informative)[0] >= statistic * (1.0 - 1e-9)
+        likelihoods = redraw(chances, rng)
+        if likelihoods is not None:
+            larger += _ratio(likelihoods)[0] >= statistic * (1.0 - 1e-9)
     return (larger + 1.0) / (draws + 1.0)
+
+
+def _redrawn(answers: ReportTable, question: str, shares: Array, rng: np.random.Generator) -> ReportScores:
+    """Return the scores of as many reports, drawn of answers with these shares."""
+    mechanism = answers.mechanism
+    codes = rng.choice(len(shares), size=len(answers.reports), p=shares)
+    reports = mechanism.randomize(_simulated(mechanism, question, codes), rng=rng)
+    every: tuple[ReportScores, ...] = mechanism.report_scores(reports)
+    return next(one for one in every if one.question == question)
 
 
 def _simulated(mechanism: Any, question: str, codes: NDArray[np.int64]) -> Any:
@@ -359,7 +556,7 @@ def _simulated(mechanism: Any, question: str, codes: NDArray[np.int64]) -> Any:
 
     Reports about a question do not depend on the answers to the others.
     """
-    if not hasattr(mechanism, "questions"):
+    if not isinstance(mechanism, SurveyMechanism):
         return mechanism.labels.decode(codes)
     users = len(codes)
     return {

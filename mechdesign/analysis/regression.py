@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import StudentLimits
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.analysis.student import NotedEstimate, StudentLimits
 from mechdesign.collect.intervals import Limits, NormalLimits
 from mechdesign.core.errors import EstimationError, ParameterError, counted, named_option
 from mechdesign.show.panels import interval_figures
@@ -48,6 +47,9 @@ FEW = 30
 SINGULAR = 1e-10
 """Columns whose smallest singular value is below this part of the largest are collinear."""
 
+OUTWARD = 8.0
+"""One more search begins at so many times the best coefficients: is it likelier at infinity?"""
+
 MORE_STARTS = 12
 """Further starts where the likelihood is not concave."""
 
@@ -56,7 +58,7 @@ CLOSE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class Regression(ListedEstimate):
+class Regression(NotedEstimate):
     """The coefficients of a regression, with their errors.
 
     Attributes
@@ -213,17 +215,22 @@ class Covariates:
 
     def spread(self, influence: Array) -> Array:
         """Return the sum of outer products of influences (n, m), summed by cluster, with n/(n - 1)."""
-        parts = influence
-        if self.clusters is not None:
-            count = int(self.clusters.max()) + 1
-            parts = np.zeros((count, influence.shape[1]))
-            np.add.at(parts, self.clusters, influence)
-        size = len(parts)
-        if size < 2:
-            raise EstimationError(
-                named_option("cluster"), "one cluster has no spread", "name a column with several values"
-            )
-        return np.asarray(parts.T @ parts * (size / (size - 1.0)))
+        return influence_spread(influence, self.clusters)
+
+
+def influence_spread(influence: Array, clusters: NDArray[np.int64] | None) -> Array:
+    """Return the sum of outer products of influences (n, m), summed by cluster, with n/(n - 1)."""
+    parts = influence
+    if clusters is not None:
+        count = int(clusters.max()) + 1
+        parts = np.zeros((count, influence.shape[1]))
+        np.add.at(parts, clusters, influence)
+    size = len(parts)
+    if size < 2:
+        raise EstimationError(
+            named_option("cluster"), "one cluster has no spread", "name a column with several values"
+        )
+    return np.asarray(parts.T @ parts * (size / (size - 1.0)))
 
 
 def require_full_rank(matrix: Array, names: Sequence[str]) -> None:
@@ -264,8 +271,12 @@ def fit_linear(scores: ReportScores, design: Covariates, category: int | None = 
     """
     informative = scores.information > 0.0
     public, matrix = design.rows(informative), design.rows(informative).matrix
-    above, below = scores.ratio() if category is None else (scores.values, np.ones(len(scores)))
-    target, base = above[informative, category or 0], below[informative]
+    if category is None:
+        scores.require_table()
+        above, below = scores.ratio()
+    else:
+        above, below = scores.column(category)[:, None], np.ones(len(scores))
+    target, base = above[informative, 0], below[informative]
     weight = public.weight * scores.information[informative]
     inverse = np.linalg.inv(matrix.T @ ((weight * base)[:, None] * matrix))
     value = inverse @ (matrix.T @ (weight * target))
@@ -302,7 +313,10 @@ def few_notes(users: int) -> tuple[str, ...]:
 def fit_categories(scores: ReportScores, design: Covariates) -> Regression:
     """Return the most likely logit or multinomial model; the first category is what others compare with."""
     if scores.likelihood is None:
-        raise ParameterError("model", f"'{scores.question}' is a number", "use the linear model")
+        scores.require_table()
+        raise ParameterError(
+            "model", "how likely each answer makes these reports is not known", "use the linear model"
+        )
     informative = scores.information > 0.0
     public, likelihood = design.rows(informative), scores.likelihood[informative]
     model = MultinomialModel(public.matrix, likelihood, public.weight)
@@ -458,6 +472,8 @@ class MultinomialModel:
             scale = 1.0 / np.sqrt((self.matrix**2).mean(axis=0))
             ends += [self._ascent(2.0 * rng.normal(size=self.shape) * scale) for _ in range(MORE_STARTS)]
         values = [self.value(end) for end in ends]
+        ends.append(self._ascent(OUTWARD * ends[int(np.argmax(values))]))  # is it likelier at infinity?
+        values.append(self.value(ends[-1]))
         place = int(np.argmax(values))
         flat = [end for end, value in zip(ends, values, strict=True) if value < values[place] - 1e-3]
         return ends[place], any(np.abs(end).max() < FAR for end in flat)

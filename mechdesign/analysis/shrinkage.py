@@ -7,12 +7,20 @@ noise: for a picture, a ranking or a sum of absolute errors another distribution
 read as draws of an unknown law on a grid, geometric near 0; the law that makes the z likeliest is a convex
 program (Kiefer, Wolfowitz 1956; Koenker, Mizera 2014), whose maximum is certified: with g the mean over j of
 N(z_j; t, v_j) / sum_s w_s N(z_j; s, v_j) at the grid's points t, no law has a mean log-likelihood larger by
-more than log max g. The posterior means, scaled to the sum 1, are shown.
+more than log max g. The posterior means are shown under this law tilted by exp(-t theta), with the t for
+which they have the sum 1: shares are known to have it, and the likeliest law alone does not know.
 
 **Cut.** Values that are significant together (Bonferroni) stay, the rest is spread evenly over the others.
 
+**Average**, the default: a of the first and 1 - a of the second, a = k/40 and at most one half. The squared
+error of an average is at most the average of both, and less the more they err in different ways: the first
+errs by taking a large value for noise, the second by taking a middling one for nothing. Of few categories no
+law can be learned, hence a.
+
 **Smooth**, for ordered categories: (z - x)' C^-1 (z - x) + s |D x|^2 over the simplex, D the second
-differences, with s where Mallows' C_p of the unconstrained fit is least.
+differences. With H the unconstrained fit, Hz, its expected squared error in cumulative shares is, up to a
+constant, estimated without bias by |S(Hz - z)|^2 + 2 tr(S'S H C), S the sums: Mallows' C_p in the distance
+that such a picture is for. s is where it is least.
 
 The most frequent categories are not better by any of these: :func:`top` takes the unbiased values.
 """
@@ -26,17 +34,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.analysis.likelihood_tests import most_likely_shares
+from mechdesign.analysis.regression import few_notes
 from mechdesign.collect.estimate import FrequencyEstimate, project_to_simplex
 from mechdesign.collect.intervals import normal_quantile
 from mechdesign.core.errors import MethodError, ParameterError, counted, suggestion
 from mechdesign.core.validation import integer
 from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, Tidy
+from mechdesign.families.workload.estimate import QueryEstimate
+from mechdesign.show.figure import Bars, Figure, Panel
+from mechdesign.show.panels import SHARE, axis_names, interval_figures
 from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]
 
-METHODS = ("empirical-bayes", "cut", "smooth")
+METHODS = ("average", "empirical-bayes", "cut", "smooth")
+
+MANY = 20
+"""Categories from which on the average takes one half of empirical Bayes."""
+
+STEEPEST, TILTS = 50.0, 45
+"""The tilt of the prior, in standard errors, and the halvings in which it is searched for."""
 
 GRID = 120
 """Points of the prior's grid, besides 0."""
@@ -64,7 +82,7 @@ class ShownShares(Tidy):
     unbiased, standard_error : (k,) array
         The estimate that they were made of.
     categories : tuple of str
-    method : {"empirical-bayes", "cut", "smooth"}
+    method : {"average", "empirical-bayes", "cut", "smooth"}
     gap : float
         Of the prior: no other one on the grid has a log-likelihood above it by more; 0 for other methods.
     users : int
@@ -90,6 +108,7 @@ class ShownShares(Tidy):
             "low": nothing,
             "high": nothing,
             "shown": self.value.tolist(),
+            "note": ["; ".join(self.notes)] * len(self.value),
         }
 
     @property
@@ -98,7 +117,26 @@ class ShownShares(Tidy):
         return (
             "for pictures, rankings and totals: these shares are biased and have no intervals; the estimate "
             "is the unbiased value",
+            *few_notes(self.users),
         )
+
+    def figures(self) -> list[Figure]:
+        """Return the shown shares next to the unbiased estimates with their intervals."""
+        ends = (self.unbiased - 1.96 * self.standard_error, self.unbiased + 1.96 * self.standard_error)
+        lead = f"{self.question}: " if self.question else ""
+        unbiased = interval_figures(
+            f"{lead}unbiased estimates", self.categories, self.unbiased, ends, "category", "share",
+            possible=SHARE,
+        )  # fmt: skip
+        places = np.arange(len(self.value))
+        bars = Panel(
+            "category",
+            "share",
+            [Bars(x=places, y=self.value, label="shown share")],
+            x_names=axis_names(self.categories),
+        )
+        caption = f"Bars are shares for pictures ({self.method}): biased one by one, without intervals."
+        return [Figure(f"{lead}shown shares", [bars], caption), *unbiased]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -113,19 +151,21 @@ class ShownShares(Tidy):
         ]
         more = f"\n... and {len(rows) - 60} more" if len(rows) > 60 else ""
         text = table(["category", "shown", "estimate", "std error"], rows[:60])
-        return f"{counted(self.users, 'report')}, {self.method}\n{text}{more}\nnote: {self.notes[0]}"
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{counted(self.users, 'report')}, {self.method}\n{text}{more}{notes}"
 
     __repr__ = __str__
 
 
-def shrunk(estimate: FrequencyEstimate, method: str = "empirical-bayes") -> ShownShares:
+def shrunk(estimate: FrequencyEstimate | QueryEstimate, method: str | None = None) -> ShownShares:
     """Return shares that are nearer to the truth together than the estimates are.
 
     Parameters
     ----------
-    estimate : FrequencyEstimate
-    method : {"empirical-bayes", "cut", "smooth"}
-        Smooth is for ordered categories.
+    estimate : FrequencyEstimate or QueryEstimate
+        The second holds the shares of the bins of a number.
+    method : {"average", "empirical-bayes", "cut", "smooth"}, optional
+        Smooth is for ordered categories; it is the default for bins, and the average for answers.
 
     Examples
     --------
@@ -138,21 +178,36 @@ def shrunk(estimate: FrequencyEstimate, method: str = "empirical-bayes") -> Show
     >>> bool(((shown.value - truth) ** 2).sum() < 0.8 * ((projected - truth) ** 2).sum())
     True
     """
-    if method not in METHODS:
-        raise ParameterError("method", f"no method '{method}'", suggestion(method, METHODS))
-    value, errors = np.asarray(estimate.value), np.asarray(estimate.standard_error)
+    chosen = method or ("smooth" if isinstance(estimate, QueryEstimate) else "average")
+    if chosen not in METHODS:
+        raise ParameterError("method", f"no method '{chosen}'", suggestion(chosen, METHODS))
     if estimate.users == 0:
         raise MethodError("shrunk", "there are no reports", "count some")
+    value, covariance, names = _shares_of(estimate)
+    errors = np.sqrt(covariance if covariance.ndim == 1 else np.diag(covariance))
     gap = 0.0
     if len(value) < AT_LEAST:
         shares = project_to_simplex(value)
-    elif method == "cut":
+    elif chosen == "cut":
         shares = _cut(value, errors)
-    elif method == "smooth":
-        shares = _smooth(value, _covariance(estimate))
+    elif chosen == "smooth":
+        shares = _smooth(value, covariance if covariance.ndim == 2 else np.diag(covariance))
     else:
         shares, gap = _empirical_bayes(value, errors)
-    return ShownShares(shares, value, errors, tuple(estimate.categories), method, gap, estimate.users)
+    if chosen == "average" and len(value) >= AT_LEAST:
+        part = 0.5 * min(1.0, len(value) / MANY)
+        shares = part * shares + (1.0 - part) * _cut(value, errors)
+    return ShownShares(shares, value, errors, names, chosen, gap, estimate.users)
+
+
+def _shares_of(estimate: FrequencyEstimate | QueryEstimate) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return unbiased shares, their covariance or their variances alone, and names."""
+    if isinstance(estimate, QueryEstimate):
+        names = tuple(map(str, estimate.mechanism.labels.shown()))
+        return np.asarray(estimate.shares), estimate.share_covariance(), names
+    errors = np.asarray(estimate.standard_error)
+    covariance = errors**2 if estimate.covariance is None else np.asarray(estimate.covariance)
+    return np.asarray(estimate.value), covariance, tuple(estimate.categories)
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,6 +225,10 @@ class ShownSurvey(Tidy):
         tables = [part.tidy(level) for part in self.parts]
         return {name: [value for one in tables for value in one[name]] for name in tables[0]}
 
+    def figures(self) -> list[Figure]:
+        """Return the pictures of all questions."""
+        return [figure for part in self.parts for figure in part.figures()]
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {part.question: part.as_json() for part in self.parts}
@@ -180,7 +239,7 @@ class ShownSurvey(Tidy):
     __repr__ = __str__
 
 
-def shown_of(result: Any, method: str) -> ShownShares | ShownSurvey:
+def shown_of(result: Any, method: str | None = None) -> ShownShares | ShownSurvey:
     """Return the shown shares of what ``estimate`` returned: one question, or the questions of a survey.
 
     Raises
@@ -188,12 +247,12 @@ def shown_of(result: Any, method: str) -> ShownShares | ShownSurvey:
     MethodError
         Where it holds no shares of categories.
     """
-    if isinstance(result, FrequencyEstimate):
+    if isinstance(result, (FrequencyEstimate, QueryEstimate)):
         return shrunk(result, method)
     singles = [
         (one.name, one.estimate)
         for one in getattr(result, "results", ())
-        if isinstance(one.estimate, FrequencyEstimate) and one.estimate.users
+        if isinstance(one.estimate, (FrequencyEstimate, QueryEstimate)) and one.estimate.users
     ]
     if not singles:
         raise MethodError("shrunk", "this result holds no shares of categories", "omit --shrunk")
@@ -230,7 +289,26 @@ def _empirical_bayes(value: Array, errors: Array) -> tuple[Array, float]:
     total = float(means.sum())
     if total <= 0.0:
         return project_to_simplex(value), prior.gap
-    return means / total, prior.gap
+    return _tilted(logs, prior.shares, grid, typical), prior.gap
+
+
+def _tilted(logs: Array, prior: Array, grid: Array, typical: float) -> Array:
+    """Return the posterior means under the prior times exp(-t theta), the t for which their sum is 1.
+
+    The means fall with t: their derivatives are minus the posterior variances. Weights are compared row by
+    row by their logarithms: far from 0 all of them would be 0 in doubles.
+    """
+    inside = prior > 0.0
+    places, base = grid[inside], logs[:, inside] + np.log(prior[inside])
+    low, high = -STEEPEST, STEEPEST
+    means = places[:1]
+    for _ in range(TILTS):
+        tilt = (low + high) / 2.0
+        moved = base - tilt * places / typical
+        weight = np.exp(moved - moved.max(axis=1, keepdims=True))
+        means = (weight @ places) / weight.sum(axis=1)
+        low, high = (tilt, high) if float(means.sum()) > 1.0 else (low, tilt)
+    return _to_sum_one(means)
 
 
 def _cut(value: Array, errors: Array) -> Array:
@@ -242,27 +320,23 @@ def _cut(value: Array, errors: Array) -> Array:
     return np.where(large, value, rest / float((~large).sum()))
 
 
-def _covariance(estimate: FrequencyEstimate) -> Array:
-    """Return the covariance of the estimates; of independent ones where it is not known."""
-    if estimate.covariance is not None:
-        return np.asarray(estimate.covariance)
-    return np.diag(np.asarray(estimate.standard_error) ** 2)
-
-
 def _smooth(value: Array, covariance: Array) -> Array:
-    """Return penalized least squares over the simplex, the penalty by Mallows' C_p."""
+    """Return penalized least squares over the simplex, the penalty by the risk of cumulative shares."""
     from mechdesign.solvers.least_squares import nonnegative_quadratic
 
     size = len(value)
     scale = float(np.trace(covariance)) / size
-    weight = np.linalg.inv(covariance + 1e-9 * scale * np.eye(size))
+    sums = scale * np.full(
+        (size, size), 1.0 / size
+    )  # their sum is 1 in any case: how exactly does not matter
+    weight = np.linalg.inv(covariance + sums + 1e-9 * scale * np.eye(size))
     bends = np.diff(np.eye(size), n=2, axis=0)
     curve = bends.T @ bends
-    best, least = 0.0, np.inf
+    best, least, cumulative = 0.0, np.inf, np.tri(size)
     for penalty in np.geomspace(1e-3 / scale, 1e6 / scale, PENALTIES).tolist():
         hat = np.linalg.solve(weight + penalty * curve, weight)
-        rest = value - hat @ value
-        score = float(rest @ weight @ rest) + 2.0 * float(np.trace(hat))
+        rest = cumulative @ (value - hat @ value)
+        score = float(rest @ rest) + 2.0 * float(np.trace(cumulative @ hat @ covariance @ cumulative.T))
         if score < least:
             best, least = penalty, score
     heavy = 1e6 * float(np.trace(weight)) / size  # the sum is 1, up to what it is divided by

@@ -1,4 +1,4 @@
-"""Intervals by Student's t, of differences from the intervals of their parts, and tests of many at once."""
+"""Rows with notes; intervals by Student's t; differences by the limits of their parts; many tests at once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, normal_quantile
+from mechdesign.data.tidy import Columns
 
 Array = NDArray[np.float64]
 
 STEPS, CLOSE = 60, 1e-6
 
+FAR = 9.0
+"""Standard deviations beyond which nobody asks how small a p-value is: below 1e-18."""
+
 FARTHEST = 38.0
 """Standard deviations beyond which a normal tail is 0 in doubles."""
+
+
+class NotedEstimate(ListedEstimate):
+    """Estimates whose tables have a note in every row: what stands beside numbers goes with them."""
+
+    def tidy(self, level: float = 0.95) -> Columns:
+        columns = super().tidy(level)
+        return {**columns, "note": ["; ".join(self._said())] * len(columns["estimate"])}
 
 
 def student_quantile(tail: float, freedom: float) -> float:
@@ -47,6 +60,29 @@ class StudentLimits(Limits):
         return width, width
 
 
+@dataclass(frozen=True)
+class QuotientLimits(Limits):
+    """The limits of a quotient a/b of means with an error each (Fieller 1954), Student's quantile in both.
+
+    They are the t with (a - t b)^2 <= q^2 (V_aa - 2 t V_ab + t^2 V_bb): where b is not clear of 0, all t.
+    """
+
+    means: tuple[float, float]
+    covariance: Any
+    freedom: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        square = student_quantile(tail, self.freedom) ** 2
+        (above, below), spread = self.means, np.asarray(self.covariance)
+        lead = below * below - square * spread[1, 1]
+        if lead <= 0.0:
+            return np.array([np.inf]), np.array([np.inf])
+        middle = (above * below - square * spread[0, 1]) / lead
+        rest = middle * middle - (above * above - square * spread[0, 0]) / lead
+        half, value = math.sqrt(max(rest, 0.0)), above / below
+        return np.array([value - middle + half]), np.array([middle + half - value])
+
+
 def difference_distances(first: tuple[Any, Any], second: tuple[Any, Any]) -> tuple[Any, Any]:
     """Return the distances down and up of the limits of a - b, from those of a and of b; see below.
 
@@ -74,6 +110,26 @@ class DifferenceLimits(Limits):
         return difference_distances(self.first.distances(tail), self.second.distances(tail))
 
 
+@dataclass(frozen=True)
+class CorrelatedLimits(Limits):
+    """The limits of a difference a - b of correlated estimates, from those of both (MOVER; Zou 2007).
+
+    low = d - sqrt(down_a^2 + up_b^2 - 2 r down_a up_b), high likewise.
+    """
+
+    first: Limits
+    second: Limits
+    correlation: Any
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        (down, up), (less, more) = self.first.distances(tail), self.second.distances(tail)
+        widths = [
+            np.sqrt(np.maximum(one**2 + two**2 - 2.0 * self.correlation * one * two, 0.0))
+            for one, two in ((np.asarray(down), np.asarray(more)), (np.asarray(up), np.asarray(less)))
+        ]
+        return widths[0], widths[1]
+
+
 def p_value(limits: Limits, difference: Array) -> Array:
     """Return for each difference the level at which its interval just reaches 0: a two-sided p-value.
 
@@ -88,33 +144,31 @@ def p_value(limits: Limits, difference: Array) -> Array:
 
 
 def _place(limits: Limits, row: int, value: float) -> float:
-    """Return the normal quantile z at whose tail the interval just reaches 0; 40 where none does.
+    """Return the normal quantile z at whose tail the interval just reaches 0.
 
-    The width is nearly linear in z: false position (Illinois) takes few steps.
+    The width is nearly linear in z: secants from z = 1 take few steps, and beyond FAR one line is enough.
     """
+    aim = abs(value)
 
-    def excess(place: float) -> float:
+    def width(place: float) -> float:
         down, up = limits.distances(0.5 * math.erfc(place / math.sqrt(2.0)))
-        return float(np.ravel(down if value > 0.0 else up)[row]) - abs(value)
+        return float(np.ravel(down if value > 0.0 else up)[row])
 
-    low, high, below, above = 0.0, 1.0, excess(0.0), excess(1.0)
-    if below >= 0.0:
+    if aim == 0.0:
         return 0.0
-    while above < 0.0:
-        low, below, high = high, above, 2.0 * high
-        if high > FARTHEST:
-            return FARTHEST
-        above = excess(high)
+    before, reached = 1.0, width(1.0)
+    place = aim / max(reached, aim / FARTHEST)
     for _ in range(STEPS):
-        middle = (low * above - high * below) / (above - below)
-        height = excess(middle)
-        if abs(height) <= CLOSE * abs(value) or high - low < CLOSE:
-            return middle
-        if height < 0.0:
-            low, below, above = middle, height, above / 2.0
-        else:
-            high, above, below = middle, height, below / 2.0
-    return low
+        if place >= FAR:
+            return min(FARTHEST, FAR * aim / max(width(FAR), aim / FARTHEST))
+        latest = width(place)
+        if abs(latest - aim) <= CLOSE * aim:
+            return place
+        slope = (latest - reached) / (place - before) if place != before else 0.0
+        further = place + (aim - latest) / slope if slope > 0.0 else place * aim / max(latest, 1e-300)
+        before, reached = place, latest
+        place = further if 0.0 < further < 2.0 * max(place, 1.0) else place * aim / max(latest, 1e-300)
+    return place
 
 
 def holm(values: Sequence[float]) -> list[float]:

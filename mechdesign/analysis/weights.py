@@ -5,9 +5,13 @@ Weights depend on public columns only. With w the weight of a report (times its 
     share      t = sum w s / sum w; the mean of a number that may be skipped: the quotient of two such sums
     variance   the sandwich of z = w (s - t) / sum w: sums by cluster, centred within strata, m/(m - 1) each
     calibrated z with the residual of s on the indicators of the margins in the place of s - t (GREG)
+    finite     of N people: (1 - n/N) times this, and the noise of reports, sum w (s s' - diag s) / (N sum w)
 
 What is public explains little of a private answer's report, so that calibration mends bias more than noise.
-(Saerndal, Swensson, Wretman 1992, ch. 5 and 7; Deville, Saerndal 1992; Kish 1965 for the design effect.)
+A correction for a finite population is made only where its size is given: who answers is then no longer drawn
+from so many more, but what a report hides stays hidden. s s' - diag(s) estimates the covariance of that noise
+without bias, since the answer's indicator e has e e' = diag(e). (Saerndal, Swensson, Wretman 1992, ch. 5 and
+7; Deville, Saerndal 1992; Kish 1965 for the design effect; Arcos, Rueda, Singh 2015 for finite populations.)
 """
 
 from __future__ import annotations
@@ -21,8 +25,7 @@ from numpy.typing import NDArray
 
 from mechdesign.analysis.regression import few_notes
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.analysis.student import StudentLimits
-from mechdesign.collect.estimate import ListedEstimate
+from mechdesign.analysis.student import NotedEstimate, QuotientLimits, StudentLimits
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, named_option, suggestion
 from mechdesign.show.panels import ANYTHING, SHARE
@@ -47,7 +50,7 @@ CLOSE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
-class WeightedEstimate(ListedEstimate):
+class WeightedEstimate(NotedEstimate):
     """Weighted shares of the categories of an answer, or the weighted mean of a number.
 
     Attributes
@@ -57,6 +60,7 @@ class WeightedEstimate(ListedEstimate):
         Reports that it rests on.
     categories : tuple of str
     covariance : (k, k) array
+        Empty where there are very many categories.
     design_effect : float
         n sum w^2 / (sum w)^2: as if there were so many times fewer reports.
     """
@@ -98,6 +102,7 @@ def weighted_estimate(
     strata: Numbers | None = None,
     clusters: Numbers | None = None,
     calibration: Array | None = None,
+    population_size: int | None = None,
 ) -> WeightedEstimate:
     """Return weighted shares or the weighted mean.
 
@@ -109,6 +114,8 @@ def weighted_estimate(
         Numbers of the stratum and of the cluster of each report.
     calibration : (n, m) array, optional
         The indicators of the margins that the weights were made to meet.
+    population_size : int, optional
+        Of a finite population that the users were drawn from without replacement, evenly within strata.
 
     Examples
     --------
@@ -129,26 +136,93 @@ def weighted_estimate(
             named_option("weights"), "fewer than two reports have a weight above 0", "collect more"
         )
     total = float(weight.sum())
+    if scores.is_large:
+        finite = None if population_size is None else np.array([population_size])
+        return _large_estimate(scores, weight, informative, (strata, clusters, calibration, finite))
     base = float(weight @ below) / total
     if scores.ends is not None:
         _require_answers(scores.question, weight * below / total, base)
     value = weight @ above / (total * base)
     rest = (above - below[:, None] * value) / base
     if calibration is not None:
-        known = calibration[informative]
-        root = np.sqrt(weight)[:, None]
-        slope, *_ = np.linalg.lstsq(root * known, root * rest, rcond=None)
-        rest = rest - known @ slope
+        rest = _calibrated(rest, weight, calibration[informative])
     influence = rest * (weight / total)[:, None]
     covariance, freedom = _sandwich(
         influence, _some(strata, informative), _some(clusters, informative), weight
     )
+    if population_size is not None:
+        noise = _noise(scores, informative, weight)
+        covariance = _finite(covariance, noise, users, population_size)
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     effect = users * float(weight @ weight) / total**2
-    limits = StudentLimits(errors, max(1.0, freedom))
+    limits: Limits = StudentLimits(errors, max(1.0, freedom))
+    if scores.ends is not None:
+        both = np.column_stack([above[:, 0], below])
+        means = weight @ both / total
+        parts = (both - means) * (weight / total)[:, None]
+        if calibration is not None:
+            parts = _calibrated(both - means, weight, calibration[informative]) * (weight / total)[:, None]
+        spread, _ = _sandwich(parts, _some(strata, informative), _some(clusters, informative), weight)
+        limits = QuotientLimits((float(means[0]), float(means[1])), spread, max(1.0, freedom))
     names = (scores.question or "mean",) if scores.has_mean else scores.names
     notes = few_notes(users) if scores.ends is None else (OF_ANSWERED_NOTE, *few_notes(users))
     return WeightedEstimate(value, errors, users, names, covariance, effect, limits=limits, notes=notes)
+
+
+def _calibrated(rest: Array, weight: Array, known: Array) -> Array:
+    """Return the residuals of a weighted regression on the indicators of the margins."""
+    root = np.sqrt(weight)[:, None]
+    slope, *_ = np.linalg.lstsq(root * known, root * rest, rcond=None)
+    return np.asarray(rest - known @ slope)
+
+
+def _noise(scores: ReportScores, informative: NDArray[np.bool_], weight: Array) -> Array:
+    """Return the weighted mean of the covariance of reports given their answers."""
+    if scores.has_mean:
+        raise ParameterError(
+            named_option("population_size"),
+            "how much of a number's spread is noise is not known",
+            "omit it: without it the error is larger, and on the safe side",
+        )
+    values = scores.values[informative]
+    moments = (values * (weight / weight.sum())[:, None]).T @ values
+    return np.asarray(moments - np.diag(weight @ values / weight.sum()))
+
+
+def _finite(covariance: Array, noise: Array, users: int, size: int) -> Array:
+    """Return the covariance of users out of a population of this size."""
+    if size < users:
+        raise ParameterError(
+            named_option("population_size"), f"{size} people for {users} reports", "give the size of all"
+        )
+    return np.asarray((1.0 - users / size) * covariance + noise / size)
+
+
+def _large_estimate(
+    scores: ReportScores,
+    weight: Array,
+    informative: NDArray[np.bool_],
+    design: tuple[NDArray[Any] | None, ...],
+) -> WeightedEstimate:
+    """Return weighted shares of very many categories: sums by support, without a table of scores.
+
+    The variance of a share is sum w^2 (s - t)^2 n/(n - 1) / (sum w)^2, where s takes two values.
+    """
+    if any(part is not None for part in design) or scores.support is None:
+        scores.require_table()
+    assert scores.support is not None
+    every = np.zeros(len(scores))
+    every[informative] = weight
+    total, users = float(weight.sum()), int((weight > 0.0).sum())
+    value = scores.support.sums(every) / total
+    square = scores.support.squares(every * every, value) / total**2
+    errors = np.sqrt(square * users / (users - 1.0))
+    effect = users * float(weight @ weight) / total**2
+    limits = StudentLimits(errors, max(1.0, users / effect - 1.0))
+    covariance = np.zeros((0, 0))
+    return WeightedEstimate(
+        value, errors, users, scores.names, covariance, effect, limits=limits, notes=few_notes(users)
+    )
 
 
 def _require_answers(question: str, terms: Array, share: float) -> None:
@@ -188,10 +262,11 @@ def _sandwich(
         if not len(rows):
             continue
         if len(rows) < 2:
+            thing = "report" if clusters is None else "cluster"
+            where = named_option("cluster" if strata is None else "strata")
+            whole = "the sample" if strata is None else "a stratum"
             raise EstimationError(
-                "strata",
-                "a stratum has one report or one cluster, which has no spread",
-                "join it with another",
+                where, f"{whole} has one {thing}, which has no spread", "join it with another, or omit it"
             )
         centred = rows - rows.mean(axis=0)
         covariance += centred.T @ centred * (len(rows) / (len(rows) - 1.0))

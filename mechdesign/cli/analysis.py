@@ -23,7 +23,7 @@ def add_commands(command: AddCommand) -> None:
         "scores", _scores, "write what each report stands for, for other statistics programs", _scores_options
     )
     command("regress", _regress, "explain a private answer by public columns", _regress_options)
-    command("test", _test, "test whether an answer depends on a public group", _test_options)
+    command("test", _test, "test whether an answer depends on a public group, or has changed", _test_options)
 
 
 def _table_options(added: argparse.ArgumentParser) -> None:
@@ -52,6 +52,12 @@ def _output_options(added: argparse.ArgumentParser, required: bool = False) -> N
 def _scores_options(scores: argparse.ArgumentParser) -> None:
     _table_options(scores)
     scores.add_argument("--question", metavar="NAME", help="one question of a survey (default: all)")
+    scores.add_argument(
+        "--category",
+        metavar="NAME",
+        action="append",
+        help="scores of this category alone, where there are many (repeatable)",
+    )
     _output_options(scores, required=True)
 
 
@@ -73,21 +79,30 @@ def _regress_options(regress: argparse.ArgumentParser) -> None:
 
 def _test_options(test: argparse.ArgumentParser) -> None:
     _table_options(test)
-    test.add_argument("--by", metavar="COLUMN", required=True, help="public column of the groups")
+    test.add_argument("--by", metavar="COLUMN", help="public column of the groups")
+    test.add_argument("--wave", metavar="REPORTS", help="the reports of another wave: are shares the same?")
+    test.add_argument(
+        "--wave-mechanism", metavar="MECHANISM", help="of the other wave (default: the same mechanism)"
+    )
+    test.add_argument(
+        "--id", metavar="COLUMN", help="public column of people, where the same ones answered both"
+    )
     test.add_argument("--question", metavar="NAME", help="of a survey")
     test.add_argument(
         "--draws", type=int, metavar="N", help="of the bootstrap (default: 999 where it is needed, else none)"
     )
+    _output_options(test)
+    figure_option(test, "the shares that are compared", force=False)
     test.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _answers(options: argparse.Namespace, path: str) -> ReportTable:
+def _answers(options: argparse.Namespace, path: str, mechanism_file: str | None = None) -> ReportTable:
     from mechdesign.analysis.asking import read_answers
     from mechdesign.collect import load_mechanism
     from mechdesign.data.data_set import open_table
     from mechdesign.data.intake import MissingRule
 
-    mechanism: Any = load_mechanism(options.mechanism)
+    mechanism: Any = load_mechanism(mechanism_file or options.mechanism)
     rule = MissingRule(options.missing or "refuse")
     answers = read_answers(mechanism, open_table(path, rule), options.unmarked)
     if note := rule.note():
@@ -126,15 +141,15 @@ def _score_blocks(options: argparse.Namespace) -> Iterator[Block]:
         block: dict[str, Any] = dict(answers.public)
         for scores in chosen:
             lead = f"{scores.question}: " if scores.question else ""
-            names = (
-                [scores.question or "mean"]
-                if scores.is_number
-                else [f"{lead}{name}" for name in scores.names]
-            )
-            for place, name in enumerate(names):
+            if options.category is None:
+                scores.require_table()
+            for category in options.category or scores.names:
+                place, name = scores.place(category), f"{lead}{category}"
+                if scores.is_number:
+                    name = scores.question or "mean"
                 if name in block:
                     raise ParameterError(options.reports, f"column '{name}' is there already", "rename it")
-                block[name] = scores.values[:, place]
+                block[name] = scores.column(place)
             block[f"{lead}information"] = scores.information
         yield block
 
@@ -157,14 +172,27 @@ def _regress(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
-    from mechdesign.analysis.likelihood_tests import independence
-    from mechdesign.core.values import encode
+    from mechdesign.analysis.likelihood_tests import equal_waves, independence
+    from mechdesign.analysis.waves import wave_changes
 
     if options.draws is not None and options.draws < 0:
         raise ParameterError("--draws", f"is {options.draws}", "give 0 or more")
-    answers = _answers(options, options.reports)
-    result = independence(answers, options.by, options.question or "", options.draws)
-    print_json(encode(result.as_json())) if options.json else print(result)
+    if (options.by is None) == (options.wave is None):
+        raise ParameterError("test", "expected --by or --wave", "name a public column, or another wave")
+    for name in ("wave_mechanism", "id"):
+        if options.wave is None and getattr(options, name) is not None:
+            raise ParameterError(f"--{name.replace('_', '-')}", "needs --wave", "omit it")
+    answers, question = _answers(options, options.reports), options.question or ""
+    if options.by is not None:
+        result = independence(answers, options.by, question, options.draws)
+        _show(options, {"test": result}, [options.reports], flat=True)
+        return FINE
+    other = _answers(options, options.wave, options.wave_mechanism)
+    results: dict[str, Any] = {}
+    if not answers.question(question).has_mean:
+        results["test"] = equal_waves(answers, other, question, options.id, options.draws)
+    results["changes"] = wave_changes(answers, other, question, options.id)
+    _show(options, results, [options.reports, options.wave])
     return FINE
 
 
@@ -181,6 +209,8 @@ def estimate_groups(options: argparse.Namespace) -> int:
     answers = _answers(options, paths[0])
     margins = None if options.margins is None else _margins(options.margins)
     if options.by is not None:
+        if options.population_size is not None:
+            raise ParameterError("--population-size", "is for all reports, not for groups", "omit it")
         table, differences = by_group(
             answers,
             options.by,
@@ -209,7 +239,9 @@ def estimate_groups(options: argparse.Namespace) -> int:
     _show(
         options,
         {
-            scores.question or "estimate": weighted_estimate(scores, weights, strata, clusters, known)
+            scores.question or "estimate": weighted_estimate(
+                scores, weights, strata, clusters, known, options.population_size
+            )
             for scores in chosen
         },
         paths,
@@ -238,8 +270,8 @@ def _margins(path: str) -> dict[str, dict[str, float]]:
     return result
 
 
-def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]) -> None:
-    """Print results, or write their tables."""
+def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str], flat: bool = False) -> None:
+    """Print results, or write their tables; the plain values of a single one without its name where flat."""
     from mechdesign.core.errors import counted
     from mechdesign.core.values import encode
 
@@ -272,7 +304,8 @@ def _show(options: argparse.Namespace, results: dict[str, Any], paths: list[str]
             rows = write_results(options.output, tables)
         print(f"{options.output}: {counted(rows, 'row')}", file=sys.stderr if options.json else sys.stdout)
     if options.json:
-        print_json(encode({name: result.as_json() for name, result in results.items()}))
+        values = {name: result.as_json() for name, result in results.items()}
+        print_json(encode(next(iter(values.values())) if flat else values))
     elif options.output is None:
         print(
             "\n\n".join(

@@ -159,15 +159,21 @@ def _group_options(estimate: argparse.ArgumentParser) -> None:
     estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
     estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
     estimate.add_argument(
+        "--population-size",
+        type=int,
+        metavar="N",
+        help="of a finite population that reports are drawn from (default: a large one)",
+    )
+    estimate.add_argument(
         "--shrunk",
         nargs="?",
-        const="empirical-bayes",
-        choices=("empirical-bayes", "cut", "smooth"),
-        help="also shares for pictures, nearer to the truth in total (default method: empirical-bayes)",
+        const="default",
+        choices=("default", "average", "empirical-bayes", "cut", "smooth"),
+        help="also shares for pictures, nearer to the truth in total (default: average; of bins smooth)",
     )
 
 
-WEIGHING = ("by", "weights", "margins", "strata", "cluster")
+WEIGHING = ("by", "weights", "margins", "strata", "cluster", "population_size")
 """Options of ``estimate`` that need the public columns."""
 
 

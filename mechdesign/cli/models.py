@@ -223,7 +223,9 @@ def _findings_text(subject: str | None, is_json: bool, width: int) -> str:
         claims = [finding for verdict in HEADINGS for finding in findings(subject, verdict)]
     else:
         known = [*sorted({slug.partition("/")[0] for slug in models()}), *citation_keys()]
-        raise UnknownNameError("findings", f"no family or source '{subject}'", suggestion(subject, known))
+        raise UnknownNameError(
+            "findings", f"no family or source '{subject}'", suggestion(str(subject), known)
+        )
     if is_json:
         return json_text([finding.as_dict() for finding in claims])
     return findings_text(claims, width) if message is None else letter_text(message, width)
@@ -237,8 +239,8 @@ def _show(options: argparse.Namespace) -> int:
 
         print_json(survey_schema()) if options.json else print(keys_text())
         return FINE
-    is_model = "/" in options.model or options.model.endswith(".toml")
-    problem_class = None if is_model else _problem_or_none(options.model)
+    has_path = "/" in options.model or options.model.endswith(".toml")
+    problem_class = None if has_path else _problem_or_none(options.model)
     if problem_class is not None and options.program:
         what = f"'{options.model}' is a problem without parameters"
         raise ParameterError("--program", what, "name a model; run 'mechdesign list' to see all")
@@ -290,14 +292,14 @@ def _problem_or_none(name: str) -> type[Problem[Any]] | None:
     """Return the problem of this name; a name that is nearly one, or nearly a model's, is an error."""
     from mechdesign.families import find_problem, problem_classes
 
-    found = find_problem(name)
-    if found is None:
+    problem = find_problem(name)
+    if problem is None:
         from mechdesign.catalog import models
 
         close = suggestion(name, [*models(), *problem_classes(), "survey-file"])
         if close.startswith("did you mean"):
             raise UnknownNameError("show", f"no model or problem '{name}'", close)
-    return found
+    return problem
 
 
 def _solve(options: argparse.Namespace) -> int:

@@ -231,8 +231,8 @@ class Work:
             from mechdesign.work.cluster import connected
 
             order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
-            _note_cost(address, paths)
             with connected(address) as client:
+                _note_cost(address, paths)
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
         with Watch("files") as watch:
@@ -313,8 +313,8 @@ class Work:
         from mechdesign.work.cluster import connected
 
         order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
-        _note_cost(address, paths)
         with connected(address) as client:
+            _note_cost(address, paths)
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
 
@@ -479,7 +479,7 @@ def _print_result(
     if getattr(options, "shrunk", None) is not None:
         from mechdesign.analysis.shrinkage import shown_of
 
-        result = shown_of(result, options.shrunk)
+        result = shown_of(result, None if options.shrunk == "default" else options.shrunk)
     output = ResultOutput(options, result, mechanism, own_files)
     if picture is not None:
         draws = result if isinstance(result, list) else [result]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.identity import note_lack
 from mechdesign.cli.parser import (
@@ -19,6 +19,9 @@ from mechdesign.cli.parser import (
     without_families,
 )
 from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.report.page import Estimation
 
 
 def add_commands(command: AddCommand) -> None:
@@ -45,7 +48,8 @@ def _report_options(report: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="MODEL|FILE.json|REPORTS",
         help="slugs or paths of models, families; or one file that build has written, alone or followed by "
-        "files of its reports (or folders of them, or patterns), for a page of results",
+        "files of its reports (or folders of them, or patterns), for a page of results; several files of "
+        "waves, each followed by its reports, for a page of changes",
     )
     report.add_argument("--all", action="store_true", help="all shipped models")
     report.add_argument(
@@ -88,7 +92,7 @@ def _report(options: argparse.Namespace) -> int:
     require_output(options.output, subjects, options.force)
     require_packages()
     if with_file:
-        page, what, code = _of_mechanism(options.subject, options)
+        page, what, code = _of_file(options.subject, options)
     else:
         _require_results(options)
         overrides = overrides_of(options.set)
@@ -99,6 +103,16 @@ def _report(options: argparse.Namespace) -> int:
     return code
 
 
+def _of_file(subjects: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
+    """Return the page of a mechanism file, of its reports, or of several with theirs."""
+    if options.set:
+        raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
+    files = [path.endswith(".json") for path in subjects]
+    if files[0] and sum(files) > 1 and not all(files):
+        return _of_waves(subjects, options)
+    return _of_mechanism(subjects, options)
+
+
 def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.collect import load_mechanism
     from mechdesign.core.errors import printable
@@ -106,8 +120,6 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     from mechdesign.data.data_set import data_set
     from mechdesign.report.page import mechanism_page, results_page
 
-    if options.set:
-        raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
     file, *reports = subjects
     if not file.endswith(".json") or any(path.endswith((".json", ".toml")) for path in reports):
         raise ParameterError(
@@ -120,12 +132,38 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     mechanism = load_mechanism(file)
     reports = data_set(reports)
     if reports:
-        estimation = _estimated(mechanism, file, reports, options)
+        results = _estimation(mechanism, file, reports, options)
         note_lack(mechanism, file)
-        page = results_page(mechanism, estimation, installed_version())
+        page = results_page(mechanism, results, installed_version())
         return page, f"results of {len(reports)} file{'s' * (len(reports) > 1)} of reports", FINE
     page = mechanism_page(mechanism, printable(file), installed_version())
     return page, f"{type(mechanism).__name__} of {file}", FINE
+
+
+def _of_waves(paths: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
+    """Return the page of several waves: ``report first.json reports second.json ...``."""
+    from mechdesign.cli.waves import wave_groups
+    from mechdesign.collect import load_mechanism
+    from mechdesign.core.errors import counted
+    from mechdesign.core.extensions import installed_version
+    from mechdesign.data.data_set import data_set
+    from mechdesign.report.page import waves_page
+    from mechdesign.survey.waves import order_of_waves, wave_estimates
+
+    groups = wave_groups(paths)
+    mechanisms, estimations = [], []
+    for file, *reports in groups:
+        mechanism = load_mechanism(file)
+        estimations.append(_estimation(mechanism, file, data_set(reports), options))
+        mechanisms.append(mechanism)
+    try:
+        order = order_of_waves(mechanisms)
+    except ParameterError as error:
+        raise error.changed(where=", ".join(group[0] for group in groups)) from None
+    mechanisms, estimations = [mechanisms[place] for place in order], [estimations[place] for place in order]
+    waves = wave_estimates(mechanisms, [each.result for each in estimations], bool(options.population))
+    page = waves_page(mechanisms, estimations, waves, installed_version())
+    return page, f"results of {counted(len(groups), 'wave')}: {', '.join(waves.names)}", FINE
 
 
 def _require_results(options: argparse.Namespace) -> None:
@@ -137,8 +175,8 @@ def _require_results(options: argparse.Namespace) -> None:
             )
 
 
-def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
-    """Return the result of the mechanism's own operation for files of reports."""
+def _estimation(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Estimation:
+    """Return the result of the mechanism's own operation for files of reports, with its command."""
     from mechdesign.collect.collecting import operation_of
     from mechdesign.collect.server import rule_for
     from mechdesign.core.errors import MechDesignError

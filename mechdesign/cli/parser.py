@@ -373,6 +373,7 @@ MODULES = {
     "analysis": "scores regress test",
     "accounts": "ledger",
     "pages": "report sources table",
+    "serving": "serve",
 }
 """The modules of the commands in the order of the help, each with the commands that it adds."""
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 6
 
+OTHER_CHOICES = "people have other choices than before, so a change is not only a change of minds"
+"""What a note says of a question whose answers are not those of the wave before."""
+
 
 def wave_options(build: argparse.ArgumentParser) -> None:
     """Add ``--wave`` and ``--after``."""
@@ -66,7 +69,7 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
         )
     from mechdesign.collect import load_mechanism
     from mechdesign.core.values import changed
-    from mechdesign.survey.waves import next_wave
+    from mechdesign.survey.waves import next_wave, other_answers
 
     before = load_mechanism(path)
     try:
@@ -76,10 +79,15 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
         where = {"wave": f"--wave {name:.60}", "id": "--id"}.get(error.where, error.where)
         raise error.changed(where=f"{path}: {where}") from None
     note = _other_questions(mechanism, before, path)
+    clauses = other_answers(mechanism, before)
     earlier = f"wave {before.about.wave}" if before.about.wave else before.about.survey
     print(f"mechdesign: {output}: wave {name}, after {path} ({earlier})", file=sys.stderr)
     if note:
         print(f"mechdesign: note: {printable(note)}", file=sys.stderr)
+    for clause in clauses[:MOST_NAMED]:
+        print(f"mechdesign: note: {printable(clause)}: {OTHER_CHOICES}", file=sys.stderr)
+    if len(clauses) > MOST_NAMED:
+        print(f"mechdesign: note: so it is of {len(clauses) - MOST_NAMED} more questions", file=sys.stderr)
     return result
 
 
@@ -154,7 +162,11 @@ def _columns(mechanism: Mechanism) -> tuple[str, ...]:
 
 def is_of_waves(options: argparse.Namespace) -> bool:
     """Whether ``estimate`` is given mechanism files among its reports."""
-    return any(path.endswith(".json") and is_mechanism_file(path) for path in options.inputs)
+    return any(map(_is_mechanism, options.inputs))
+
+
+def _is_mechanism(path: str) -> bool:
+    return path.endswith(".json") and is_mechanism_file(path)
 
 
 def estimate_waves(options: argparse.Namespace) -> int:
@@ -168,7 +180,7 @@ def estimate_waves(options: argparse.Namespace) -> int:
 
     if options.grid:
         raise ParameterError("--grid", "is for one survey", "estimate each wave alone")
-    groups = _groups([options.mechanism, *options.inputs])
+    groups = wave_groups([options.mechanism, *options.inputs])
     if options.output is not None:
         require_suffix(options.output, RESULTS)
         require_output(options.output, [path for group in groups for path in group], options.force)
@@ -204,11 +216,11 @@ def estimate_waves(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _groups(paths: list[str]) -> list[list[str]]:
+def wave_groups(paths: list[str]) -> list[list[str]]:
     """Return each mechanism file with the reports that follow it."""
     groups: list[list[str]] = []
     for place, path in enumerate(paths):
-        if place == 0 or (path.endswith(".json") and is_mechanism_file(path)):
+        if place == 0 or _is_mechanism(path):
             groups.append([path])
         else:
             groups[-1].append(path)

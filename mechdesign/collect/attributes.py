@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.codec import AskedChoice, Codec, Codes, Labels
+from mechdesign.collect.asked import AskedChoice
+from mechdesign.collect.codec import Codec, Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
     Option,

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import WithAbout, survey_digest_of
 from mechdesign.collect.kernel import rng_alone
+from mechdesign.collect.report_scores import WithScores
 from mechdesign.collect.server import WithTables
+from mechdesign.collect.totals import WithTotals
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.errors import (
     CertificateError,
@@ -503,9 +505,8 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
     if mechanism.content() != content:
         raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", AGAIN)
     if document.get("sha256") != _sum_of(document):
-        raise CertificateError(
-            f"{path}: refused", "the file was changed after saving (sha256 differs)", AGAIN
-        )
+        what = "the file was changed after saving (sha256 differs)"
+        raise CertificateError(f"{path}: refused", what, AGAIN)
     return mechanism
 
 
@@ -531,7 +532,7 @@ class Randomizer:
     rows: tuple[Row, ...] = ()
 
 
-class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+class CollectingMechanism(WithTotals, WithScores, Mechanism, Generic[EstimateT_co]):
     """A mechanism that collects: users' devices randomize, a server estimates.
 
     It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.

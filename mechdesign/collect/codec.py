@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, suggestion
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
@@ -404,54 +405,6 @@ def checked_area(area: Any) -> Area:
     return x_low, y_low, x_high, y_high
 
 
-@frozen_value()
-class AskedChoice:
-    """An answer that is one of several categories: names, or without names the numbers from 0.
-
-    Examples
-    --------
-    >>> AskedChoice("smokes", 2, ("no", "yes")).as_json()
-    {'name': 'smokes', 'size': 2, 'labels': ['no', 'yes']}
-    """
-
-    name: str | None
-    size: int
-    labels: tuple[str, ...] | None = None
-
-    @classmethod
-    def of(cls, labels: Labels, name: str | None = None) -> AskedChoice:
-        """Return the choice of one of these categories."""
-        return cls(name, labels.size, labels.names)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        labels = None if self.labels is None else list(self.labels)
-        return {"name": self.name, "size": self.size, "labels": labels}
-
-
-@frozen_value()
-class AskedNumber:
-    """An answer that is a number from low to high.
-
-    Examples
-    --------
-    >>> AskedNumber("age", 18.0, 99.0).as_json()
-    {'name': 'age', 'low': 18.0, 'high': 99.0}
-    >>> AskedNumber("age", 18.0, 99.0, skip=True).as_json()["skip"]
-    True
-    """
-
-    name: str | None
-    low: float
-    high: float
-    skip: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values; whether None stands for no answer, where it does."""
-        skip = {"skip": True} if self.skip else {}
-        return {"name": self.name, "low": self.low, "high": self.high, **skip}
-
-
 class Codec(ABC):
     """What people are asked, and the code of an answer.
 
@@ -480,7 +433,7 @@ class Codec(ABC):
         """What stands in a column of answers, for people."""
 
     @abstractmethod
-    def questions(self, name: str | None = None) -> tuple[AskedChoice | AskedNumber, ...]:
+    def questions(self, name: str | None = None) -> tuple[Asked, ...]:
         """Return what a client asks; ``name`` is the column of the survey's data."""
 
     @abstractmethod

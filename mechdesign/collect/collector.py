@@ -51,6 +51,7 @@ from mechdesign.show.tables import table, to_error
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.collect.kernel import Answer, Kernel, Steps
+    from mechdesign.collect.report_scores import ReportScores
     from mechdesign.collect.scores import Scores
     from mechdesign.show.figure import Figure
 
@@ -274,6 +275,11 @@ class Collector(AnswerMechanism[EstimateT_co]):
         """Return reports as they stand in a table: by name where they have names."""
         names = self.report_labels.names
         return Coded(np.array(names), reports) if names else reports
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        from mechdesign.collect.report_scores import counted_scores
+
+        return (counted_scores(self, reports),)
 
     def count(self, reports: Codes) -> Codes:
         """Return the count of each report."""

@@ -23,6 +23,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -32,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed, weakest
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.about import HasSurvey, Sealed, other_owner, owner_entries
 from mechdesign.collect.base import mechanism_packages, mechanism_types
 from mechdesign.collect.codec import Codes, Domain
@@ -107,6 +109,22 @@ class Split(Sealed, Generic[PartT]):
     def proof(self, promise: Guarantee, proofs: Sequence[Sequence[Proof]]) -> Proof:
         """Return what the proofs of all parts prove: by question the sum, by chance the largest."""
         return weakest(promise, [composed(promise, list(parts)) for parts in proofs])
+
+    def curve(self, curves: Sequence[Sequence[LossCurve | None]]) -> LossCurve | None:
+        """Return the curve of delta of the whole: of all parts of a branch, and mixed over the branches.
+
+        None where that of a part is not known.
+        """
+        products: dict[tuple[LossCurve, ...], LossCurve] = {}
+        shares: dict[LossCurve, Fraction] = {}
+        for weight, parts in zip(self.weights, curves, strict=True):
+            known = tuple(part for part in parts if part is not None)
+            if len(known) < len(parts):
+                return None
+            if known not in products:
+                products[known] = LossCurve.product(known)
+            shares[products[known]] = shares.get(products[known], Fraction(0)) + Fraction(weight, TOTAL)
+        return LossCurve.mixed([(share, curve) for curve, share in shares.items()])
 
     def normalization(self) -> Certificate:
         """Return the certificate that the probabilities of the branches add up to 1."""

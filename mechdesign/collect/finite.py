@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, audit_channel, channel_holds, ordered_pairs
+from mechdesign.audit.losses import LossCurve
 from mechdesign.audit.metric import batches, distances, needed_pairs, require_pairs
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Labels
@@ -347,6 +348,9 @@ class FiniteChannel(FrequencyMechanism):
         """Return its true epsilon and its exact rows."""
         rows = [tuple(Fraction(weight, TOTAL) for weight in row) for row in self.weights.tolist()]
         return Randomizer(self.audit().true_epsilon, rows=tuple(rows))
+
+    def loss_curve(self) -> LossCurve | None:
+        return LossCurve.of_rows(self.weights)
 
     def audit(self) -> PrivacyAudit:
         return self._audit

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.gamma import gamma_tail
 
 Array = NDArray[np.float64]
 
@@ -62,6 +61,8 @@ def tail_chance(distance: Array, skewness: Array) -> Array:
     skewed = np.abs(skewness) >= NEARLY_NORMAL
     if not skewed.any():
         return normal_tail(normal_place(np.clip(distance, -FARTHEST, FARTHEST), skewness))
+    from mechdesign.exact.gamma import gamma_tail  # not where a mechanism is only built
+
     chance = np.empty(np.shape(distance))
     chance[~skewed] = tail_chance(distance[~skewed], skewness[~skewed])
     size = np.abs(skewness[skewed])

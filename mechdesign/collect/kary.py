@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collector import FrequencyMechanism, reported_alike
@@ -40,6 +41,7 @@ from mechdesign.exact.randomness import TOTAL, exp_written
 
 if TYPE_CHECKING:
     from mechdesign.collect.kernel import Steps
+    from mechdesign.collect.report_scores import ReportScores
 
 Array = NDArray[np.float64]
 
@@ -461,6 +463,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
         """Return its true epsilon, and its number of reports where it is plain randomized response."""
         return Randomizer(self.audit().true_epsilon, self.weights.kept if self.weights.own == 0 else 0)
 
+    def loss_curve(self) -> LossCurve | None:
+        return LossCurve.of_rows(representative(self.weights)[0])
+
     def audit(self) -> PrivacyAudit:
         return self._audit
 
@@ -490,6 +495,18 @@ class KaryResponse(FrequencyMechanism, Oracle):
         """Whether every answer can be reported by those who gave another one."""
         return self.weights.kept == self.weights.size
 
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        from mechdesign.collect.report_scores import MOST_ENTRIES, counted_scores, supported_scores
+
+        is_large = self.keeps_all and len(reports) * self.labels.size > MOST_ENTRIES
+        return ((supported_scores if is_large else counted_scores)(self, reports),)
+
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        return np.asarray(read[:, None] == (np.arange(self.labels.size) if place is None else place))
+
+    def weight_ratio(self) -> float:
+        return float(self.support_shares()[1] / self.support_shares()[0])
+
     def support_shares(self) -> Shares:
         """Return the probabilities that the own and another category are reported.
 
@@ -499,12 +516,10 @@ class KaryResponse(FrequencyMechanism, Oracle):
             Where only some answers are kept, so that these chances depend on the answer.
         """
         if not self.keeps_all:
-            raise EstimationError(
-                "channel",
-                f"{self.weights.kept} of {self.weights.size} answers are kept, so no two probabilities hold "
-                "for all",
-                "ask for the forecast, or build with the problem 'frequency-oracle'",
-            )
+            some = f"{self.weights.kept} of {self.weights.size} answers are kept"
+            what = f"{some}, so no two probabilities hold for all"
+            remedy = "ask for the forecast, or build with the problem 'frequency-oracle'"
+            raise EstimationError("channel", what, remedy)
         return Fraction(self.weights.own + self.weights.high, TOTAL), Fraction(self.weights.low, TOTAL)
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:

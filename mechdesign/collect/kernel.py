@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.codec import AskedChoice, AskedNumber
+from mechdesign.collect.asked import Asked
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value
 from mechdesign.data.intake import Coded, Values
@@ -166,7 +166,7 @@ class Recipe:
 
     Attributes
     ----------
-    inputs : tuple of AskedChoice or AskedNumber
+    inputs : tuple of AskedChoice, AskedNumber or AskedText
         What is asked.
     columns : tuple of str
         The columns of a table of reports; one carries the digest of mechanism and survey.
@@ -178,7 +178,7 @@ class Recipe:
         Whether a report is a list of rows; else it is a row, or the value itself of a single column.
     """
 
-    inputs: tuple[AskedChoice | AskedNumber, ...]
+    inputs: tuple[Asked, ...]
     columns: tuple[str, ...]
     steps: Steps
     single: bool = True

@@ -28,6 +28,7 @@ from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate  # noqa: F401 (named in a text below)
+    from mechdesign.collect.report_scores import ReportScores
 
 Moments = tuple[Fraction, ...]
 """E[N^r] for r from 0 to 4."""
@@ -161,6 +162,48 @@ class Oracle(AnswerMechanism["FrequencyEstimate"]):
     @abstractmethod
     def aggregator(self) -> Any:
         """Return an empty counter; counters of many servers can be merged."""
+
+    # Scores of reports
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        from mechdesign.collect.report_scores import supported_scores
+
+        return (supported_scores(self, reports),)
+
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        """Return which categories each report supports.
+
+        Parameters
+        ----------
+        read : array
+            n reports as :meth:`read` gives them.
+        place : int, optional
+            The number of one category; by default all of them.
+
+        Returns
+        -------
+        (n, k) or (n, 1) bool array
+
+        Examples
+        --------
+        >>> from mechdesign.families.marginals.oracles import LocalHashing
+        >>> oracle = LocalHashing.of(6, 1.0, buckets=3)
+        >>> table = oracle.supported_by(np.arange(40))
+        >>> bool((table.sum(axis=0) == oracle.supports(oracle.count(np.arange(40)), 40)).all())
+        True
+        """
+        distinct, rows = np.unique(read, axis=0, return_inverse=True)
+        one = [np.asarray(self.supports(self.count(distinct[[row]]), 1)) > 0 for row in range(len(distinct))]
+        table = np.stack(one)[rows.ravel()] if one else np.zeros((0, self.labels.size), dtype=bool)
+        return table if place is None else table[:, [place]]
+
+    def weight_ratio(self) -> float | None:
+        """Return how likely an answer that a report does not support is, next to one that it supports.
+
+        None where answers that a report supports are not equally likely, or it is not known: then reports
+        have scores, but no likelihood.
+        """
+        return None
 
     # Accuracy
 

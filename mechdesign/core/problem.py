@@ -396,7 +396,7 @@ def _spec(name: str) -> ModuleSpec | None:
     above = _spec(parent) if parent else None
     if parent and (above is None or above.submodule_search_locations is None):
         return None
-    return PathFinder.find_spec(name, above and above.submodule_search_locations)
+    return PathFinder.find_spec(name, None if above is None else above.submodule_search_locations)
 
 
 def _has(name: str, word: str) -> bool:

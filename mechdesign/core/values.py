@@ -96,7 +96,7 @@ def frozen_value(*, eq: bool = True, kw_only: bool = False, repr: bool = True) -
             if own.get("__hash__") is None:
                 frozen.__hash__ = _hashed  # type: ignore[method-assign, assignment]
         if repr and "__repr__" not in own:
-            frozen.__repr__ = _shown  # type: ignore[method-assign]
+            frozen.__repr__ = _shown  # type: ignore[method-assign, assignment]
         # attrs would tell the type of the converter's argument.
         vars(frozen)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(frozen)}
         return frozen
@@ -104,7 +104,7 @@ def frozen_value(*, eq: bool = True, kw_only: bool = False, repr: bool = True) -
     return result
 
 
-def _equal(value: Any, other: Any) -> bool:
+def _equal(value: Any, other: Any) -> Any:
     """Whether two values of one class have equal fields."""
     if other.__class__ is not value.__class__:
         return NotImplemented

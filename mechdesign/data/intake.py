@@ -8,6 +8,7 @@ Data of other programs have words and numbers that stand for a missing value.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -497,5 +498,13 @@ def plain_column(values: Sequence[Any]) -> Values:
     if kinds == {int} and None not in values and all(value in INTEGERS for value in values):
         return np.array(values, dtype=np.int64)
     if kinds and kinds <= {int, float}:
-        return np.array([np.nan if value is None else float(value) for value in values])
+        return np.array([np.nan if value is None else _double(value) for value in values])
     return texts(["" if value is None else str(value) for value in values])
+
+
+def _double(value: float) -> float:
+    """Return a number as a double; infinity for an integer that is beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -69,6 +69,21 @@ def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
     return result
 
 
+def unpacked_members(packed: Packed, categories: int, place: int | None = None) -> NDArray[np.bool_]:
+    """Return which sets contain each category, (n, categories); with the number of one, (n, 1).
+
+    Examples
+    --------
+    >>> sets = np.array([[0b10100000], [0b10000000]], dtype=np.uint8)
+    >>> unpacked_members(sets, 3).astype(int).tolist(), unpacked_members(sets, 3, 2).ravel().tolist()
+    ([[1, 0, 1], [1, 0, 0]], [True, False])
+    """
+    if place is None:
+        return np.unpackbits(packed, axis=1, count=categories).view(np.bool_)
+    result: NDArray[np.bool_] = (packed[:, [place >> 3]] & (128 >> (place & 7))) != 0
+    return result
+
+
 def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
     """Add up the bits of each column; yield the digits of the sums, from the lowest, with their weights.
 

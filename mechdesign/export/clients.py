@@ -289,6 +289,8 @@ MORE = {
     **dict.fromkeys(("survey", "sets"), "survey.js"),
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
+    "items": "items.js",
+    "prefix": "text.js",
 }
 """What a step needs next to the usual ones."""
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mechdesign.collect.asked import AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import AskedNumber
 from mechdesign.collect.kernel import Recipe
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
@@ -206,7 +206,7 @@ def _labels(
     entry: Any, question: Question | None, text: QuestionText, words: Texts
 ) -> tuple[str, ...] | None:
     """Return what the answers to a question are called; None for the names that the client has."""
-    if isinstance(entry, AskedNumber):
+    if isinstance(entry, AskedNumber | AskedText):
         return None
     own = tuple(entry.labels or map(str, range(entry.size)))
     skipped = question is not None and question.skip

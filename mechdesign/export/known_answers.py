@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber
 from mechdesign.collect.kernel import DIGITS, Recipe, Steps
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.randomness import BITS, TOTAL
@@ -117,7 +116,13 @@ def step_bounds(steps: Steps) -> list[int]:
         return numbers(steps["ends"])
     if kind == "survey":
         return numbers(steps["ends"])
-    names = {"sets": "include", "subset": "include", "parity": "even", "hyperplane": "include"}
+    names = {
+        "sets": "include",
+        "subset": "include",
+        "items": "include",
+        "parity": "even",
+        "hyperplane": "include",
+    }
     return [int(steps[names[kind]], 16)] if kind in names else []
 
 
@@ -264,23 +269,13 @@ def _vector(mechanism: Mechanism, answer: Any, name: str, words: Sequence[int]) 
 
 def _answers(recipe: Recipe) -> Iterator[Any]:
     """Yield answers: every category up to 64, the ends and parts of a range, and mixtures of several."""
-    each = [_of_input(entry) for entry in recipe.inputs]
+    each = [entry.examples() for entry in recipe.inputs]
     if recipe.single:
         yield from each[0]
         return
     for turn in range(max(map(len, each))):
         yield [values[turn % len(values)] for values in each]
         yield [values[(turn + place) % len(values)] for place, values in enumerate(each)]
-
-
-def _of_input(entry: AskedChoice | AskedNumber) -> list[Any]:
-    if isinstance(entry, AskedNumber):
-        width = entry.high - entry.low
-        inside = [entry.low + width * part / 7 for part in range(1, 7)]
-        middle = [number for number in inside if entry.low <= number <= entry.high]
-        return [entry.low, entry.high, *middle, *([None] if entry.skip else [])]
-    places = range(entry.size) if entry.size <= 64 else [*range(32), *range(entry.size - 32, entry.size)]
-    return [place if entry.labels is None else entry.labels[place] for place in places]
 
 
 # Corners: streams that begin with given words
@@ -308,6 +303,14 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
             _word(seeds - 1),
             _word(TOTAL - 1),
         ]  # the first one is drawn again, if it has to
+    elif kind == "prefix":
+        own, other = int(steps["own"], 16), int(steps["other"], 16)
+        values = [own + place * other for place in range((1 << steps["buckets"]) + 1)]
+        for group in ends_of(numbers(steps["ends"])):
+            for end in (values[0], values[-1]):
+                yield [_word(group), (1 << 64) - 1, _word(end - 1)]
+        for end in ends_of(values):
+            yield [_word(0), 0x0123456789ABCDEF, _word(end)]
     elif kind == "messages":
         yield from _message_corners(steps)
     elif kind == "sets" and steps["matches"] is not None:

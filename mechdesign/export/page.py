@@ -11,6 +11,7 @@ import html
 import re
 from typing import Any
 
+from mechdesign.collect.asked import AskedText
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError
@@ -42,6 +43,14 @@ PRINTED = ("heading", "only", "drawn", "certain")
 """The sentences about the report that stand in the page itself."""
 
 
+def require_single_answers(mechanism: Mechanism, client: str) -> None:
+    """Raise MethodError for a client of sets of items, where there is none."""
+    if mechanism.recipe().steps["step"] == "items":
+        raise MethodError(
+            "export", f"sets of items have no client for {client}", "use --to js or --to python"
+        )
+
+
 def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the page as one file of HTML without outside resources.
 
@@ -55,9 +64,11 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     True
     """
     require_no_shuffler(mechanism)
+    require_single_answers(mechanism, "a page")
     texts = page_texts(mechanism, settings)
     words = texts.words
-    tables = {name: dict(words.tables[name]) for name in SPOKEN}
+    asks_text = any(isinstance(entry, AskedText) for entry in mechanism.recipe().inputs)
+    tables = {name: dict(words.tables[name]) for name in (*SPOKEN, *(("text",) if asks_text else ()))}
     tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
     tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
     content = {

@@ -80,6 +80,8 @@ FIELDS: dict[str, Schema] = {
         ("calibration", "information", "objective", "rule", "policy", "rival", "hide", "exact_epsilon"), TEXT
     ),
     "labels": LABELS,
+    "most": COUNT,
+    "separator": TEXT,
     "report_labels": LABELS,
     "tasks": several(TEXT),
     "columns": several(TEXT),
@@ -106,8 +108,11 @@ TABLES = {
     "finite-channel": CHANNEL_FIELDS,
     "hadamard-response": "epsilon categories labels total even",
     "local-hashing": "epsilon categories labels total buckets other",
+    "prefix-hashing": "epsilon alphabet bits buckets other lengths groups alarms known total",
     "projective-geometry": "epsilon categories labels total field include",
     "subset-selection": "epsilon categories labels total size include",
+    "set-selection": "epsilon categories labels total length size include most separator",
+    "key-value-selection": "epsilon categories labels total length size include most separator low high",
     "unary-encoding": "epsilon categories labels total keep add",
     "marginal-release": "attributes views oracles oracle_of_view shares users",
     "marginal-rival": "rival attributes epsilon order views oracles users",
@@ -175,6 +180,7 @@ SURVEY_PART = record({"questions": several(COUNT), "type": TEXT, "content": {"ty
 SAMPLED: dict[str, Schema] = {"low": ENDS, "high": ENDS, "attributes": either(COUNT, several(TEXT))}
 SPECIAL: dict[str, dict[str, Schema]] = {
     **{kind: {"low": NUMBER, "high": NUMBER} for kind in (*MEANS, "square-wave")},
+    "key-value-selection": {"low": NUMBER, "high": NUMBER},
     **{kind: SAMPLED for kind in ("attribute-sampling", "harmony")},
     **{kind: {"cell": WHOLE} for kind in ("aut", "pucm", "range-tree")},
     "marginal-release": {"shares": several(WHOLE), "users": optional(COUNT)},
@@ -198,6 +204,16 @@ SPECIAL: dict[str, dict[str, Schema]] = {
         "sets": several(TEXT),
         "low": several(WHOLE),
         "high": several(WHOLE),
+    },
+    "prefix-hashing": {
+        "alphabet": either(
+            TEXT, {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[01]+$"}}
+        ),
+        "bits": COUNT,
+        "lengths": several(COUNT),
+        "groups": several(WHOLE),
+        "alarms": several(POSITIVE),
+        "known": several(TEXT),
     },
     "event-counts": {
         "slots": COUNT,

@@ -42,6 +42,9 @@ UNSPACED = ("zh", "ja")
 
 DIRECTIONS = ("ltr", "rtl")
 
+LATER = ("text",)
+"""Sections that files of sentences from before they existed lack: there they are English."""
+
 Tables = Mapping[str, Mapping[str, str]]
 
 
@@ -189,6 +192,7 @@ def texts_from(document: Any) -> Texts:
     english = texts_of(DEFAULT).tables
     if not isinstance(document, Mapping):
         raise ParameterError("texts", "expected tables of sentences", "start from the file of --to texts")
+    document = {**{name: english[name] for name in LATER if name not in document}, **document}
     missing = [key for key in _keys(english) if _entry(document, key) is None]
     if missing:
         sentence = _entry(english, missing[0])

@@ -128,10 +128,10 @@ def problem_class(name: str) -> type[Problem]:
     UnknownNameError
         With a suggestion.
     """
-    found = find_problem(name)
-    if found is None:
+    problem = find_problem(name)
+    if problem is None:
         raise UnknownNameError("problem", f"no '{name}'", suggestion(name, problem_classes()))
-    return found
+    return problem
 
 
 def find_problem(name: str) -> type[Problem] | None:

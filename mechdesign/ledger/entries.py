@@ -40,7 +40,7 @@ def entries_of(path: str | os.PathLike[str]) -> list[tuple[str, Entry]]:
     for name in (MECHANISM, GROUP):
         if table.columns.count(name) != 1:
             raise DataError(os.fspath(path), f"no column '{name}'", "give the columns mechanism and group")
-    wanted = [MECHANISM, GROUP, *([TIMES] if TIMES in table.columns else [])]
+    columns = [MECHANISM, GROUP, *([TIMES] if TIMES in table.columns else [])]
     result: list[tuple[str, Entry]] = []
     mechanisms = cache(load_mechanism)
 
@@ -50,9 +50,9 @@ def entries_of(path: str | os.PathLike[str]) -> list[tuple[str, Entry]]:
         collected: Collected = collected_of(mechanism, file, times)
         return entry_of(collected, mechanism.fingerprint, file, mechanism.about.id)
 
-    for block in table.blocks(wanted):
-        columns = [np.asarray(block[name]).tolist() for name in wanted]
-        for row in zip(*columns, strict=True):
+    for block in table.blocks(columns):
+        lists = [np.asarray(block[name]).tolist() for name in columns]
+        for row in zip(*lists, strict=True):
             file, group = str(row[0]), str(row[1])
             try:
                 result.append((group, entry(file, _times(row[2]) if len(row) > 2 else 1)))

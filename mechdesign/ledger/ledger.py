@@ -18,12 +18,13 @@ import time
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mechdesign.collect.base import Mechanism
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.losses import LossCurve
+from mechdesign.audit.totals import PROMISES, Collected, Total, total_text
+from mechdesign.collect import totals
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
@@ -33,17 +34,16 @@ from mechdesign.core.errors import (
     named_option,
     unread,
 )
-from mechdesign.core.guarantee import Exact, Guarantee, Proof, exact_text, precise_text
-from mechdesign.core.validation import delta_number, epsilon_number, one_of, probability_text, written_number
-from mechdesign.core.values import changed
-from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.ledger.account import PROMISES, Collected, Total, total
+from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
+from mechdesign.core.validation import delta_number, epsilon_number, one_of, probability_text
+from mechdesign.ledger.account import total
 from mechdesign.ledger.renyi_filter import FILTER, account_of, decided
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 FORMAT = "mechdesign-ledger"
-VERSION = 2
-"""In version 2 numbers are exact and an entry names its survey; version 1 is still read."""
+VERSION = 3
+"""In version 2 numbers are exact and an entry names its survey; in version 3 it has the curve of delta of its
+reports. Earlier ones are still read."""
 LARGEST_FILE = 1 << 28
 MOST_DIGITS = 1000
 """Of a limit."""
@@ -153,7 +153,7 @@ class Ledger:
             For a name that differs from one of the ledger by blanks, capitals or forms of letters alone: it
             would have a limit of its own.
         """
-        return _named(group, self.groups, {_bare(known): known for known in reversed(self.groups)})
+        return _named(group, self.groups, {_bare(known): known for known in reversed(list(self.groups))})
 
     def allows(self, group: str) -> bool:
         """Whether a group is within the limit."""
@@ -389,13 +389,14 @@ def _bare(group: str) -> str:
 
 def _written(collected: Collected) -> dict[str, Any]:
     """Return reports as plain values, with their exact guarantee where it is known."""
-    exact = {"guarantee": collected.guarantee, "promise": collected.promise}
+    exact = {"guarantee": collected.guarantee, "promise": collected.promise, "curve": collected.curve}
     return {**collected.as_json(), **{key: each.as_json() for key, each in exact.items() if each is not None}}
 
 
 def _collected(plain: Mapping[str, Any]) -> Collected:
     exact = {key: Guarantee.from_json(plain[key]) for key in ("guarantee", "promise") if plain.get(key)}
-    return Collected(**{**plain, **exact})
+    curve = {"curve": LossCurve(plain["curve"])} if plain.get("curve") else {}
+    return Collected(**{**plain, **exact, **curve})
 
 
 def _write(path: str, ledger: Ledger) -> None:
@@ -408,9 +409,6 @@ def _write(path: str, ledger: Ledger) -> None:
 def _digest(document: Mapping[str, Any]) -> str:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-PROPERTY = "privacy"
 
 
 def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
@@ -434,49 +432,9 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
     >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
     Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0, ...)
     """
-    certificates = [item for item in mechanism.certificates() if item.property == PROPERTY]
-    if not certificates or "epsilon" not in certificates[0].figures:
-        raise ParameterError(name, f"a {mechanism.type} states no epsilon", "name mechanisms that collect")
-    (certificate, *_) = certificates
-    if certificate.metric:
-        raise ParameterError(
-            name,
-            "its epsilon is per unit of distance",
-            "name mechanisms whose epsilon is for any two answers",
-        )
-    if not certificate.holds or certificate.proof is None:
-        raise ParameterError(name, "is not private as stated", "rebuild it")
-    users, size = 0, 0
-    if isinstance(mechanism, Shuffled):
-        users, size = mechanism.promise.honest_users, mechanism.randomizer.size
-    one = _counted(certificate.proof, certificate)
-    others = {"times": times, "exact": certificate.exact, "users": users, "size": size}
-    return Collected.of(name, one, promise=_pair(certificate.proof), **others)
-
-
-def _pair(proof: Proof) -> Guarantee | None:
-    """Return the promised epsilon with the delta that it needs, where one report counts without a delta."""
-    if proof.true_epsilon is None or proof.promise.notion != "ldp" or proof.promise.delta == 0:
-        return None
-    guarantee = proof.as_written
-    return guarantee if guarantee.delta > 0 else None
-
-
-def _counted(proof: Proof, certificate: Certificate) -> Guarantee:
-    """Return what one report counts for in an account.
-
-    A finite true epsilon counts with delta 0. Where there is none, epsilon counts as it was written, with the
-    least delta for it; of reports that are private entry by entry, with that over sets of reports.
-    """
-    promise, true = proof.promise, proof.true_epsilon
-    written = written_number(promise.epsilon)
-    if true is not None:
-        least = true if proof.exact else min(true, written)
-        return changed(promise, epsilon=least, delta=Fraction(0), notion="ldp")
-    if promise.notion == "entry-wise":
-        delta = Fraction(float(certificate.figures["least_delta"]))
-        return changed(promise, delta=delta, notion="ldp").at(written)
-    return proof.as_written
+    if isinstance(mechanism, CollectingMechanism):
+        return mechanism.collected(name, times)
+    return totals.counted_by(mechanism, name, times)
 
 
 @dataclass(frozen=True)
@@ -522,30 +480,6 @@ class Account:
         if self.after is not None:
             lines.append(f"after the shufflers: {total_text(self.after)}")
         return "\n".join(lines)
-
-
-def total_text(total: Total) -> str:
-    """Return a total in words.
-
-    Examples
-    --------
-    >>> total_text(total([Collected("m.json", 0.1, times=365)], 1e-6))
-    'epsilon = 36.5, delta = 0 (exact); epsilon = 10.31, delta = 1e-06 (distribution of the total loss)'
-    """
-    exact = " (exact)" if total.exact and total.delta == 0.0 else " (the sum)"
-    text = f"epsilon = {total.epsilon:g}, delta = {probability_text(total.delta)}{exact}"
-    if total.within > 0.0 and total.composed < total.epsilon > float(_up(total.composed)):
-        text += f"; epsilon = {_up(total.composed)}, delta = {probability_text(total.within)} ({total.by})"
-    return text
-
-
-def _up(epsilon: float) -> str:
-    """Return a number with four digits, rounded up: it is a bound."""
-    if not math.isfinite(epsilon) or epsilon == 0.0:
-        return f"{epsilon:g}"
-    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
-    rounded = f"{epsilon:.4g}"
-    return rounded if float(rounded) >= epsilon else f"{epsilon + unit / 2.0:.4g}"
 
 
 def account(collected: Sequence[Collected], within: Exact) -> Account:

@@ -28,12 +28,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from mechdesign.audit.losses import LARGEST, LossCurve, losses_to
 from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.randomness import float_down, float_up
 from mechdesign.families.shuffle.promise import profile
-from mechdesign.ledger.account import LARGEST, PROMISES, Collected, guarantee_of, losses_to, promised_pair
+from mechdesign.ledger.account import PROMISES, Collected, guarantee_of, promised_pair
 
 DIGITS = 40
 """Significant digits of divergences and budgets; the last one is rounded up, or down."""
@@ -254,4 +255,10 @@ def _context(rounding: str, more: int = 0) -> Context:
 def _cost(one: Collected, order: float, shuffled: bool) -> float:
     if shuffled and one.users:
         return shuffled_cost(one.users, one.size, one.epsilon, order)
-    return pure_cost(one.epsilon, order)
+    pure = pure_cost(one.epsilon, order)
+    return pure if one.curve is None else min(pure, _curve_cost(one.curve, order))
+
+
+@lru_cache(maxsize=4096)
+def _curve_cost(curve: LossCurve, order: float) -> float:
+    return curve.renyi(order)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.analysis.shrinkage import ShownShares, shrunk, top
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin
 from mechdesign.core.values import changed
 from mechdesign.data.about import QuestionText
 from mechdesign.data.tidy import OF_ANSWERED, Quantiles
+from mechdesign.report.phrases import ENGLISH, Phrases
 from mechdesign.show.panels import ANYTHING, SHARE, axis_names
 
 if TYPE_CHECKING:
-    from mechdesign.show.figure import Figure
+    from mechdesign.show.figure import Bars, Figure, Intervals
 
 Array = NDArray[np.float64]
+
+MOST_DRAWN = 1000
+"""Bars that a page draws: more are a plane of color, and take minutes."""
 
 UNKNOWN = 0.5
 """The margin of error of a share that may be anything."""
@@ -143,7 +148,7 @@ class Section:
         return self.reports is None or self.reports > 0
 
 
-def sections_of(result: Any, mechanism: Mechanism) -> list[Section]:
+def sections_of(result: Any, mechanism: Mechanism, phrases: Phrases = ENGLISH) -> list[Section]:
     """Return the sections of a result, in the order in which the questions are asked.
 
     Parameters
@@ -152,6 +157,8 @@ def sections_of(result: Any, mechanism: Mechanism) -> list[Section]:
         With ``tidy``; with ``results``, it has a section for each of them.
     mechanism : Mechanism
         Whose survey has the words of the questions.
+    phrases : Phrases
+        Of the sentences.
 
     Examples
     --------
@@ -163,11 +170,11 @@ def sections_of(result: Any, mechanism: Mechanism) -> list[Section]:
     """
     parts = getattr(result, "results", None)
     if parts is None:
-        return [_single(result, mechanism)] if hasattr(result, "tidy") else []
-    return list(_survey_sections(parts, mechanism))
+        return [_with_many(_single(result, mechanism, phrases), result)] if hasattr(result, "tidy") else []
+    return list(_survey_sections(parts, mechanism, phrases))
 
 
-def _survey_sections(parts: Sequence[Any], mechanism: Mechanism) -> Iterator[Section]:
+def _survey_sections(parts: Sequence[Any], mechanism: Mechanism, phrases: Phrases) -> Iterator[Section]:
     """Yield a section for each question or table; the ticks of one question are together."""
     texts = mechanism.about.questions
     blocks = {name: text for text in texts for name in text.parts}
@@ -176,17 +183,66 @@ def _survey_sections(parts: Sequence[Any], mechanism: Mechanism) -> Iterator[Sec
     for part in parts:
         block = blocks.get(part.name)
         if block is None:
-            yield _of_part(part, mechanism)
+            yield _with_many(_of_part(part, mechanism, phrases), part.answered or part.estimate)
         elif block.name not in seen:
             seen.add(block.name)
             ticks = [by_name[name] for name in block.parts if name in by_name]
-            yield _of_ticks(block, ticks)
+            yield _of_ticks(block, ticks, phrases)
+
+
+def legible(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the pictures that a page can show: those without very many bars."""
+    return [figure for figure in figures if all(len(mark.x) <= MOST_DRAWN for mark in _bars_of(figure))]
+
+
+def _bars_of(figure: Figure) -> Iterator[Bars | Intervals]:
+    from mechdesign.show.figure import Bars, Intervals
+
+    for panel in figure.panels:
+        yield from (mark for mark in panel.marks if isinstance(mark, (Bars, Intervals)))
+
+
+MANY, FIRST = 20, 10
+"""Categories above which the first ones are listed apart, and how many of them."""
+
+
+def _with_many(section: Section, estimate: Any) -> Section:
+    """Return a section with what helps to read many categories: the most frequent, and shares for pictures.
+
+    The most frequent are those of the unbiased values, which stay in the table; the picture is of shares that
+    are nearer to the truth in total.
+    """
+    from mechdesign.families.workload.estimate import QueryEstimate
+
+    if isinstance(estimate, QueryEstimate) and estimate.users and estimate.mechanism.is_ordered:
+        picture = shrunk(estimate)
+        return replace(
+            section, figures=(*section.figures, *picture.figures()[:1]), notes=_more(section, picture)
+        )
+    if not isinstance(estimate, FrequencyEstimate) or len(estimate.categories) <= MANY or not estimate.users:
+        return section
+    columns = estimate.tidy()
+    names = [name for name, _, _ in top(estimate, FIRST)]
+    places = [list(estimate.categories).index(name) for name in names]
+    numbers = {key: [columns[key][place] for place in places] for key in _NUMBERS}
+    first = ResultTable(f"the {FIRST} most frequent, by unbiased values", "share", tuple(names), numbers)
+    picture = shrunk(estimate)
+    return replace(
+        section,
+        tables=(first, *section.tables),
+        figures=(*section.figures, *picture.figures()[:1]),
+        notes=_more(section, picture),
+    )
+
+
+def _more(section: Section, picture: ShownShares) -> tuple[str, ...]:
+    return (*section.notes, f"the picture of shown shares is {picture.notes[0]}")
 
 
 # One question, or a table
 
 
-def _single(result: Any, mechanism: Mechanism) -> Section:
+def _single(result: Any, mechanism: Mechanism, phrases: Phrases) -> Section:
     about = mechanism.about
     column = mechanism.data_columns[0] if len(mechanism.data_columns) == 1 else ""
     heading = about.heading or column
@@ -198,16 +254,16 @@ def _single(result: Any, mechanism: Mechanism) -> Section:
     return Section(
         heading,
         heading,
-        sentence_of(result if known is None else known, quantiles),
+        sentence_of(result if known is None else known, quantiles, phrases),
         getattr(result, "users", None),
         tuple(tables),
         quantiles=quantiles if isinstance(quantiles, Quantiles) else None,
-        figures=tuple(result.figures() if hasattr(result, "figures") else ()),
+        figures=tuple(legible(result.figures() if hasattr(result, "figures") else ())),
         notes=tuple(getattr(result, "notes", ())),
     )
 
 
-def _of_part(part: Any, mechanism: Mechanism) -> Section:
+def _of_part(part: Any, mechanism: Mechanism, phrases: Phrases) -> Section:
     """Return the section of a result of a survey."""
     estimate, about = part.estimate, mechanism.about
     heading = (
@@ -233,12 +289,12 @@ def _of_part(part: Any, mechanism: Mechanism) -> Section:
     return Section(
         part.name,
         heading,
-        _survey_sentence(part),
+        _survey_sentence(part, phrases),
         _reports(estimate),
         tuple(tables),
         tuple(grids),
         part.quantiles,
-        tuple(_for_page(figure, heading, estimate, part.answered is not None) for figure in figures),
+        tuple(_for_page(figure, heading, estimate, part.answered is not None) for figure in legible(figures)),
         tuple(dict.fromkeys(notes)),
     )
 
@@ -270,7 +326,7 @@ def _grid_figure(axes: Any, grid: Grid) -> Figure:
     return Figure(grid.caption, [panel], caption)
 
 
-def _of_ticks(block: QuestionText, parts: Sequence[Any]) -> Section:
+def _of_ticks(block: QuestionText, parts: Sequence[Any], phrases: Phrases) -> Section:
     """Return the section of a question with several answers: a row for each tick."""
     from mechdesign.show.panels import interval_figures
 
@@ -284,8 +340,11 @@ def _of_ticks(block: QuestionText, parts: Sequence[Any]) -> Section:
         block.text or block.name, labels, numbers["estimate"], ends, "answer", "share", possible=SHARE
     )
     order = sorted(range(len(parts)), key=lambda place: -numbers["estimate"][place])[:3]
-    phrases = [
-        f"{percent_with_margin(numbers['estimate'][place], margin)} “{labels[place]}”"
+    most = [
+        phrases.other.format(
+            share=phrases.number(percent_with_margin(numbers["estimate"][place], margin)),
+            answer=labels[place],
+        )
         for place in order
         if (margin := table.margins[place]) is not None and margin < UNKNOWN
     ]
@@ -293,7 +352,7 @@ def _of_ticks(block: QuestionText, parts: Sequence[Any]) -> Section:
     return Section(
         block.name,
         block.text or block.name,
-        f"Most often ticked: {', '.join(phrases)}." if phrases else "",
+        phrases.ticked.format(answers=", ".join(most)) if most else "",
         max((row["reports"] for row in rows), default=0),
         (table,),
         figures=tuple(figures),
@@ -343,6 +402,21 @@ def unit_of(result: Any) -> str:
     return labels.pop() if len(labels) == 1 else ""
 
 
+def units_of(result: Any) -> dict[str, str]:
+    """Return the units of the estimates by the names of their questions; of all others by the empty name."""
+    parts = getattr(result, "results", None)
+    if parts is None:
+        return {"": unit_of(result)}
+    if parts and not hasattr(parts[0], "estimate"):  # waves
+        return units_of(parts[0])
+    return {part.name: unit_of(part.estimate) for part in parts}
+
+
+def is_share_row(units: Mapping[str, str], question: str, category: str) -> bool:
+    """Return whether a row of a tidy table is a share."""
+    return units.get(question, units.get("", "")) == "share" and category != "mean"
+
+
 # In words
 
 
@@ -366,7 +440,7 @@ def rounded(value: Any, error: Any, is_share: bool) -> str:
     return f"{round(number, digits) + 0.0:.{max(0, digits)}f}{unit}"
 
 
-def sentence_of(estimate: Any, quantiles: Any = None) -> str:
+def sentence_of(estimate: Any, quantiles: Any = None, phrases: Phrases = ENGLISH) -> str:
     """Return an estimate in one or two sentences; empty where it is too rough, or is none of the kinds.
 
     Examples
@@ -377,48 +451,52 @@ def sentence_of(estimate: Any, quantiles: Any = None) -> str:
     >>> sentence_of(MeanEstimate(41.32, 0.61, 800))
     'The mean is 41.3 ±1.2.'
     """
-    phrases = []
+    words = ""
     if isinstance(estimate, FrequencyEstimate):
-        phrases.append(_share_words(estimate, range(len(estimate.categories))))
+        words = _share_words(estimate, range(len(estimate.categories)), phrases)
     elif isinstance(estimate, MeanEstimate):
-        phrases.append(f"The mean is {_mean_words(estimate)}.")
-    if isinstance(quantiles, Quantiles):
-        phrases.append(_median_words(quantiles))
-    return " ".join(filter(None, phrases))
+        words = phrases.mean.format(value=phrases.number(_mean_words(estimate)))
+    return " ".join(filter(None, [words, _median_words(quantiles, phrases)]))
 
 
-def _survey_sentence(part: Any) -> str:
+def _survey_sentence(part: Any, phrases: Phrases) -> str:
     """Return a result of a survey in words; empty where nobody was asked."""
     estimate = part.estimate
     if not _reports(estimate):
         return ""
     if part.groups:
-        return _group_words(part.groups[0])
+        return _group_words(part.groups[0], phrases)
     if part.request.number is not None:
-        return _means_words(estimate)
+        return _means_words(estimate, phrases)
     if part.mean is not None:
-        low, high = part.mean.possible
-        head = f"The mean is {_mean_words(part.mean)} on the scale from {low:g} to {high:g}."
-        return " ".join(filter(None, [head, _median_words(part.quantiles)]))
-    of = f" {OF_ANSWERED}" if part.answered is not None else ""
-    words = sentence_of(part.answered or estimate)
-    if of and words:
-        words = f"Of those who answered, {words[0].lower()}{words[1:]}"
-    return " ".join(filter(None, [words, _median_words(part.quantiles)]))
+        low, high = (phrases.number(f"{end:g}") for end in part.mean.possible)
+        value = phrases.number(_mean_words(part.mean))
+        head = phrases.mean_on_scale.format(value=value, low=low, high=high)
+        return " ".join(filter(None, [head, _median_words(part.quantiles, phrases)]))
+    words = sentence_of(part.answered or estimate, phrases=phrases)
+    if part.answered is not None and words:
+        words = phrases.among_answered(words)
+    return " ".join(filter(None, [words, _median_words(part.quantiles, phrases)]))
 
 
-def _share_words(estimate: FrequencyEstimate, places: Sequence[int]) -> str:
+def _share_words(estimate: FrequencyEstimate, places: Sequence[int], phrases: Phrases) -> str:
     margins = estimate.margins().tolist()
     order = sorted(places, key=lambda number: -float(estimate.value[number]))[:MOST_ANSWERS]
     if YES in estimate.categories and len(estimate.categories) == 2:
         order = [estimate.categories.index(YES)]
-    phrases = [
-        f"{percent_with_margin(min(max(float(estimate.value[place]), 0.0), 1.0), margins[place])} "
-        f"{'answered ' * (place == order[0])}“{estimate.categories[place]}”"
+    clauses = [
+        (phrases.answered if place == order[0] else phrases.other).format(
+            share=_share(min(max(float(estimate.value[place]), 0.0), 1.0), margins[place], phrases),
+            answer=estimate.categories[place],
+        )
         for place in order
         if margins[place] < UNKNOWN
     ]
-    return f"{', '.join(phrases)}." if phrases else ""
+    return f"{', '.join(clauses)}." if clauses else ""
+
+
+def _share(share: float, margin: float, phrases: Phrases) -> str:
+    return phrases.number(percent_with_margin(share, margin))
 
 
 def _mean_words(estimate: MeanEstimate) -> str:
@@ -426,35 +504,36 @@ def _mean_words(estimate: MeanEstimate) -> str:
     return f"{rounded(float(estimate.value), margin, False)} {margin_text(margin, False)}"
 
 
-def _means_words(estimate: Any) -> str:
+def _means_words(estimate: Any, phrases: Phrases) -> str:
     """Return the means of groups in words."""
     rows = zip(estimate.names, estimate.value.tolist(), estimate.margins().tolist(), strict=True)
-    phrases = [
-        f"{name}: {rounded(value, margin, False)} {margin_text(margin, False)}"
+    clauses = [
+        f"{name}: {phrases.number(f'{rounded(value, margin, False)} {margin_text(margin, False)}')}"
         for name, value, margin in rows
     ]
-    return f"Means: {'; '.join(phrases[:MOST_GROUPS])}{'; ...' if len(phrases) > MOST_GROUPS else ''}."
+    more = "; ..." if len(clauses) > MOST_GROUPS else ""
+    return phrases.means.format(values="; ".join(clauses[:MOST_GROUPS]) + more)
 
 
-def _median_words(quantiles: Quantiles | None) -> str:
-    if quantiles is None or 0.5 not in quantiles.levels:
+def _median_words(quantiles: Any, phrases: Phrases) -> str:
+    if not isinstance(quantiles, Quantiles) or 0.5 not in quantiles.levels:
         return ""
     _, value, low, high = quantiles.rows[quantiles.levels.index(0.5)]
-    ends = f"{low} to {high}" if " to " not in f"{low}{high}" else f"from “{low}” up to “{high}”"
-    between = "" if low == high else f" (95% interval: {ends})"
-    return f"The median is {value}{between}."
+    interval = ""
+    if low != high:
+        template = phrases.interval_of_words if " to " in f"{low}{high}" else phrases.interval
+        interval = template.format(low=low, high=high)
+    return phrases.median.format(value=value, interval=interval)
 
 
-def _group_words(group: Any) -> str:
+def _group_words(group: Any, phrases: Phrases) -> str:
     """Return the most frequent answer of each group of a cross table in words."""
     values, margins = group.grid()
-    phrases = []
+    clauses = []
     for name, shares, errors in zip(group.groups, values, margins, strict=True):
         place = int(np.argmax(shares))
         if errors[place] < UNKNOWN:
-            share = percent_with_margin(min(float(shares[place]), 1.0), float(errors[place]))
-            phrases.append(f"of {name}, {share} answered “{group.categories[place]}”")
-    if not phrases or len(group.groups) > MOST_GROUPS:
-        return ""
-    text = "; ".join(phrases)
-    return f"{text[0].upper()}{text[1:]}."
+            share = _share(min(float(shares[place]), 1.0), float(errors[place]), phrases)
+            answer = phrases.answered.format(share=share, answer=group.categories[place])
+            clauses.append(phrases.group.format(group=name, answer=answer))
+    return phrases.sentence(clauses) if clauses and len(group.groups) <= MOST_GROUPS else ""

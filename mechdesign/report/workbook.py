@@ -22,7 +22,15 @@ from mechdesign.core.errors import DataError, MissingPackageError, decimals_of, 
 from mechdesign.core.extensions import installed_version
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.data.tidy import OF_ANSWERED, Columns, Quantiles
-from mechdesign.report.sections import UNKNOWN, Grid, ResultTable, Section, sections_of, unit_of
+from mechdesign.report.sections import (
+    UNKNOWN,
+    Grid,
+    ResultTable,
+    Section,
+    is_share_row,
+    sections_of,
+    units_of,
+)
 from mechdesign.show.panels import SHARE, cut_ends
 from mechdesign.work.files import whole_file
 
@@ -174,7 +182,7 @@ def write_result(path: str, result: Any, mechanism: Mechanism, columns: Columns)
     _require_rows(path, count)
     sections = sections_of(result, mechanism)
     with written_book(path) as book:
-        _write_estimates(book.sheet(ESTIMATES, landscape=True), columns, _units(result))
+        _write_estimates(book.sheet(ESTIMATES, landscape=True), columns, units_of(result))
         about = book.sheet(ABOUT)
         sheets = []
         for section in sections[:MOST_SHEETS]:
@@ -203,21 +211,11 @@ def write_tidy(path: str, results: Mapping[str, Any], mechanism: Mechanism) -> i
     _require_rows(path, max(sizes, default=0))
     with written_book(path) as book:
         for title, columns in tables.items():
-            _write_estimates(book.sheet(title, landscape=True), columns, _units(results[title]))
+            _write_estimates(book.sheet(title, landscape=True), columns, units_of(results[title]))
         notes = [note for result in results.values() for note in getattr(result, "notes", ())]
         first = next(iter(results.values()))
         _write_about(book.sheet(ABOUT), first, mechanism, (), notes)
     return sum(sizes)
-
-
-def _units(result: Any) -> dict[str, str]:
-    """Return the units of the estimates by the names of their questions; of all others by the empty name."""
-    parts = getattr(result, "results", None)
-    if parts is None:
-        return {"": unit_of(result)}
-    if parts and not hasattr(parts[0], "estimate"):  # waves
-        return _units(parts[0])
-    return {part.name: unit_of(part.estimate) for part in parts}
 
 
 # All estimates
@@ -236,9 +234,7 @@ def _write_estimates(sheet: ResultSheet, columns: Columns, units: Mapping[str, s
         values = {name: column[row] for name, column in columns.items()}
         if "margin" in names:
             values["margin"] = _half(values["low"], values["high"])
-        question, category = str(values.get("question") or ""), str(values.get("category") or "")
-        unit = units.get(question, units.get("", ""))
-        is_share = unit == "share" and category != "mean"
+        is_share = is_share_row(units, str(values.get("question") or ""), str(values.get("category") or ""))
         for place, name in enumerate(names):
             sheet.write(row + 1, place, values[name], **_number_format(name, values, is_share))
     sheet.worksheet.freeze_panes(1, 0)

@@ -332,7 +332,7 @@ class ErrorTerms:
     """
 
     weights: Array
-    information: csr_array | Array
+    information: Any
 
     def errors(self, shares: Array) -> Array:
         """Return each error for one user in all; infinite where nothing tells."""
@@ -354,7 +354,7 @@ class ErrorTerms:
         return result
 
     @cached_property
-    def transposed(self) -> csr_array | Array:
+    def transposed(self) -> Any:
         """The array the other way round, row by row."""
         if isinstance(self.information, np.ndarray):
             return np.ascontiguousarray(self.information.T)
@@ -460,7 +460,7 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
     if isinstance(matrix, np.ndarray):
         system = (matrix * spread) @ transposed
     else:
-        scaled = matrix.copy()
+        scaled: Any = matrix.copy()
         scaled.data *= spread[scaled.indices]
         system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature

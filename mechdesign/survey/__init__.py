@@ -4,9 +4,9 @@ from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mechdesign.analysis.change import Change as Change
     from mechdesign.survey.survey import Survey as Survey
     from mechdesign.survey.waves import (
-        Change as Change,
         WaveEstimates as WaveEstimates,
         next_wave as next_wave,
         total_of_waves as total_of_waves,

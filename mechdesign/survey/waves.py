@@ -24,10 +24,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.analysis.student import difference_distances
+from mechdesign.analysis.change import Change, Row, change_between
+from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import PrivacyFinding
-from mechdesign.core.errors import ParameterError, counted, decimals_of, option
+from mechdesign.core.errors import MethodError, ParameterError, counted, decimals_of, option
 from mechdesign.core.guarantee import Guarantee, exact_text
 from mechdesign.core.validation import probability_text, written_number
 from mechdesign.core.values import changed, encode
@@ -120,6 +121,68 @@ def next_wave(mechanism: Mechanism, name: str, before: Mechanism) -> Mechanism:
     return mechanism.with_about(changed(mechanism.about, wave=name, earlier=earlier))
 
 
+def other_answers(mechanism: Mechanism, before: Mechanism) -> list[str]:
+    """Return what two waves offer differently, a clause for each question that both ask.
+
+    Nothing is known of a mechanism whose reports are not drawn in integers, so that nothing is returned.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> now, then = KaryResponse.of(3, 1.0, ["no", "yes", "maybe"]), KaryResponse.of(2, 1.0, ["no", "yes"])
+    >>> other_answers(now, then)
+    ["the question offers other answers (only now: 'maybe')"]
+    """
+    now, then = _asked_by_name(mechanism), _asked_by_name(before)
+    clauses = (_other_answers(name, now[name], then[name]) for name in now if name in then)
+    return [clause for clause in clauses if clause]
+
+
+KINDS = {AskedChoice: "a choice", AskedNumber: "a number", AskedText: "a text"}
+"""What a question asks for."""
+
+
+def _asked_by_name(mechanism: Mechanism) -> dict[str, Asked]:
+    try:
+        return {entry.name or "": entry for entry in mechanism.recipe().inputs}
+    except MethodError:  # its reports are not drawn in integers
+        return {}
+
+
+def _other_answers(name: str, now: Asked, then: Asked) -> str:
+    subject = f"'{name}'" if name else "the question"
+    if isinstance(now, AskedNumber) and isinstance(then, AskedNumber):
+        if (now.low, now.high) == (then.low, then.high):
+            return ""
+        return (
+            f"{subject} has another range ({now.low:g} to {now.high:g}, before {then.low:g} to {then.high:g})"
+        )
+    if not (isinstance(now, AskedChoice) and isinstance(then, AskedChoice)):
+        first, second = (
+            next(word for kind, word in KINDS.items() if isinstance(entry, kind)) for entry in (now, then)
+        )
+        return "" if first == second else f"{subject} asks for {first}, before for {second}"
+    sides = [
+        f"{when}: {_listed([label for label in own if label not in other])}"
+        for when, own, other in (
+            ("only now", _answers(now), _answers(then)),
+            ("only before", _answers(then), _answers(now)),
+        )
+        if set(own) - set(other)
+    ]
+    return f"{subject} offers other answers ({'; '.join(sides)})" if sides else ""
+
+
+def _answers(entry: AskedChoice) -> Sequence[str]:
+    return entry.labels or [str(code) for code in range(entry.size)]
+
+
+def _listed(answers: Sequence[str]) -> str:
+    """Return answers in quotes, the first few by name."""
+    more = f" and {len(answers) - MOST_LONE} more" if len(answers) > MOST_LONE else ""
+    return ", ".join(f"'{answer}'" for answer in answers[:MOST_LONE]) + more
+
+
 def wave_words(wave: EarlierWave) -> str:
     """Return what a wave is called in a sentence."""
     return f"wave {wave.wave}" if wave.wave else "an earlier wave"
@@ -141,34 +204,6 @@ def _total(parts: Sequence[Guarantee]) -> Guarantee | None:
         return None
 
 
-@dataclass(frozen=True)
-class Change:
-    """The change of one estimate between two waves.
-
-    Attributes
-    ----------
-    question, category : str
-    value : float
-        The later estimate minus the earlier one.
-    standard_error, low, high : float
-        Its standard error, and the ends of its interval.
-    """
-
-    question: str
-    category: str
-    value: float
-    standard_error: float
-    low: float
-    high: float
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether its interval does not contain 0."""
-        return self.low > 0.0 or self.high < 0.0
-
-
-Row = tuple[float, float, float, float]
-
 LEVEL = 0.95
 """The level of intervals where none is named."""
 
@@ -186,25 +221,6 @@ def _rows(result: Any, level: float) -> dict[tuple[str, str], Row]:
         for (question, category), row in zip(names, numbers, strict=True)
         if all(isinstance(entry, (int, float)) and math.isfinite(entry) for entry in row)
     }
-
-
-def change_between(question: str, category: str, first: Row, second: Row) -> Change:
-    """Return the change from one estimate to a later one.
-
-    Parameters
-    ----------
-    question, category : str
-    first, second : (estimate, standard error, low, high)
-
-    Examples
-    --------
-    >>> change_between("smokes", "yes", (0.2, 0.03, 0.14, 0.26), (0.3, 0.04, 0.22, 0.38))
-    Change(question='smokes', category='yes', value=0.09999..., standard_error=0.05, low=-0.0, high=0.2)
-    """
-    (a, error_a, low_a, high_a), (b, error_b, low_b, high_b) = first, second
-    value = b - a
-    down, up = map(float, difference_distances((b - low_b, high_b - b), (a - low_a, high_a - a)))
-    return Change(question, category, value, math.hypot(error_a, error_b), value - down, value + up)
 
 
 @dataclass(frozen=True)
@@ -269,9 +285,9 @@ class WaveEstimates(Tidy):
         if self.population:
             text = f"the intervals of changes are for {INDEPENDENT}"
         by_chance = "of estimates that did not change, about 1 in 20 has an interval without 0, by chance"
-        return text, by_chance, *self._other_answers()
+        return text, by_chance, *self._lone_answers()
 
-    def _other_answers(self) -> list[str]:
+    def _lone_answers(self) -> list[str]:
         """Return a note for each question of several waves whose answers are not the same in all of them."""
         answers: dict[str, list[set[str]]] = {}
         for result in self.results:
@@ -285,12 +301,9 @@ class WaveEstimates(Tidy):
             first, *later = sets
             lone = sorted(first.union(*later) - first.intersection(*later))
             if lone:
-                listed = ", ".join(f"'{category}'" for category in lone[:MOST_LONE])
-                more = f" and {len(lone) - MOST_LONE} more" if len(lone) > MOST_LONE else ""
                 subject = f"'{question}' offers" if question else "the question offers"
-                notes.append(
-                    f"{subject} other answers in some waves ({listed}{more}): people had other choices"
-                )
+                what = f"other answers in some waves ({_listed(lone)})"
+                notes.append(f"{subject} {what}: people had other choices")
         return notes
 
     def tidy(self, level: float = 0.95) -> Columns:
@@ -390,17 +403,8 @@ def short_epsilon(value: Fraction) -> str:
         return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
 
 
-def wave_estimates(
-    mechanisms: Sequence[Mechanism], results: Sequence[Any], population: bool = False
-) -> WaveEstimates:
-    """Return the results of waves of one survey together.
-
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        In any order: each knows the waves before it.
-    results : sequence of estimates
-    population : bool
+def order_of_waves(mechanisms: Sequence[Mechanism]) -> list[int]:
+    """Return the places of waves of one survey, the first wave first.
 
     Raises
     ------
@@ -420,6 +424,27 @@ def wave_estimates(
             what = f"{mechanisms[place].about.survey} is not an earlier wave of {last.survey}"
             remedy = "estimate each alone, or build waves with " + option("wave")
             raise ParameterError("waves", what, remedy)
+    return order
+
+
+def wave_estimates(
+    mechanisms: Sequence[Mechanism], results: Sequence[Any], population: bool = False
+) -> WaveEstimates:
+    """Return the results of waves of one survey together.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+        In any order: each knows the waves before it.
+    results : sequence of estimates
+    population : bool
+
+    Raises
+    ------
+    ParameterError
+        See :func:`order_of_waves`.
+    """
+    order = order_of_waves(mechanisms)
     return WaveEstimates(
         tuple(mechanisms[place].about.wave or f"id {mechanisms[place].about.id}" for place in order),
         tuple(results[place] for place in order),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,18 @@ def test_one_answer_of_thousands_is_a_distribution(size, epsilon, users):
         shown = shrunk(oracle.estimate(oracle.randomize([0] * users, rng=1)))
     assert shown.value.min() >= 0
     assert shown.value.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["average", "empirical-bayes"])
+def test_a_few_large_shares_among_thousands_stay(method):
+    """Values hundreds of standard errors from 0: weights of the prior must not all fall to 0 on the way."""
+    truth = zipf(4000)
+    rng = np.random.default_rng(1)
+    errors = np.full(4000, 4e-4)
+    value = truth + errors * rng.normal(size=4000)
+    value += (1.0 - value.sum()) / 4000
+    estimate = replace(estimate_of(truth, 500, 3.0, 1), value=value, standard_error=errors, covariance=None)
+    shown = shrunk(estimate, method).value
+    projected = project_to_simplex(value)
+    assert ((shown - truth) ** 2).sum() < 0.8 * ((projected - truth) ** 2).sum()
+    assert shown[0] == pytest.approx(value[0], rel=0.1)

@@ -80,6 +80,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "deployed-histogram": {"users": 1000},
     "direct-mechanism": {"environment": {"name": "facility", "places": [0, 1], "agents": 2}},
     "event-counts": {"slots": 2},
+    "heavy-hitters": {"users": 1000, "bits": 4},
     "mean-channel": {"inputs": 5},
     "privacy-contract-continuous": {"cells": 100},
     "shuffle-amplification": {"users": 1000, "randomizer": {"name": "k-ary", "size": 2}},

@@ -18,6 +18,8 @@ from benchmarks.coverage_shuffle import again
 from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.contract import ContractMenu
+from mechdesign.families.hitters import PrefixReports
+from mechdesign.families.hitters.prefix_hashing import hashes
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.location.lattice_noise import spline_weights
 from mechdesign.families.marginals.oracles import SupportOracle
@@ -119,6 +121,17 @@ def event_law(mechanism: EventRelease) -> None:
         assert int(row.sum()) == TOTAL
         reports = mechanism.randomize(np.array([name] * DRAWS), rng=1)
         assert agrees(np.bincount(reports, minlength=len(row)), row), name
+
+
+def text_law(mechanism: PrefixReports) -> None:
+    """Groups, and buckets that are the answer's own, against the integers of the file."""
+    for text in mechanism.codec.examples(3).tolist():
+        group, seeds, values = mechanism.read(mechanism.randomize(np.array([text] * DRAWS), rng=1))
+        assert agrees(np.bincount(group, minlength=len(mechanism.groups)), np.array(mechanism.groups)), text
+        cuts = np.array([mechanism.bits - length for length in mechanism.lengths], dtype=np.uint64)
+        prefixes = mechanism.code.encode([text])[0] >> cuts[group]
+        own = int((hashes(seeds, prefixes, mechanism.buckets) == values).sum())
+        assert happens(own, DRAWS, mechanism.weights.own / TOTAL), text
 
 
 def support_law(mechanism: SupportOracle) -> None:
@@ -340,6 +353,7 @@ LAWS: tuple[tuple[type, Any], ...] = (
     (SupportOracle, support_law),
     (WorkloadRelease, pattern_law),
     (EventRelease, event_law),
+    (PrefixReports, text_law),
     (ContractMenu, menu_law),
     (PlanarLaplace, plane_law),
     (PlanarLattice, lattice_law),

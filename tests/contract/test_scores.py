@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechdesign.analysis.report_scores import ReportScores, scores_of
+from mechdesign.analysis.report_scores import ReportScores, combined, scores_of
 from mechdesign.core.errors import MethodError
+from mechdesign.families.marginals.oracles.support import SupportOracle
 from mechdesign.families.shuffle import Protocol
 from tests.contract.test_every_mechanism import KINDS, NO_SERVER, client_of, made, values_for
 
 WITHOUT = {
     "marginal-release": "users report a table each; marginals are fitted together",
     "marginal-rival": "users report a table each; marginals are fitted together",
+    "prefix-hashing": "which strings have an estimate depends on the reports of all users",
     "shuffled": "a mechanism behind a shuffler: score the reports of the inner one",
 }
 """Collecting mechanisms without scores, and why."""
@@ -75,6 +77,33 @@ def test_scores_and_likelihoods_are_those_of_the_answer(kind):
         assert (
             np.abs(ratios.mean(axis=0) - 1.0) < 6.0 * ratios.std(axis=0) / np.sqrt(len(ratios)) + 1e-9
         ).all()
+
+
+@pytest.mark.parametrize("kind", SCORED)
+def test_scores_in_pieces_are_those_of_the_table(kind):
+    """Sums, columns and squares from what reports support, for every mechanism whose reports do."""
+    mechanism: Any = made(kind)
+    reports = client_of(mechanism)(values_for(mechanism, 200), rng=3)
+    weights = np.random.default_rng(4).random(200)
+    for scores in mechanism.report_scores(reports):
+        assert [name for name in scores.names if scores.place(name) < 0] == []
+        large = scores.without_table()
+        if large is scores:
+            assert not isinstance(mechanism, SupportOracle)
+            continue
+        assert large.is_large
+        assert large.likelihood is None
+        assert np.allclose(large.mean(), scores.mean())
+        for place in range(len(scores.names)):
+            assert np.allclose(large.column(place), scores.values[:, place])
+        middle = scores.mean()
+        squares = large.support.squares(weights, middle)
+        assert np.allclose(squares, weights @ (scores.values - middle) ** 2)
+        assert np.allclose(large.support.dense(), scores.values)
+        halves = [mechanism.report_scores(part)[0] for part in (reports[:90], reports[90:])]
+        assert np.allclose(combined([halves[0].without_table(), halves[1]]).mean(), scores.mean())
+        with pytest.raises(MethodError, match="name a category"):
+            large.require_table()
 
 
 def _ratios(scores: ReportScores, inside: Any, answer: int) -> np.ndarray:

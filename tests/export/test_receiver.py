@@ -212,6 +212,16 @@ def test_what_stands_around_a_message(text, is_taken, tmp_path):
     assert is_received(mechanism, text) is is_counted(mechanism, text, tmp_path / "one.jsonl") is is_taken
 
 
+@pytest.mark.parametrize("digits", ["9" * 400, "-" + "9" * 4000])
+def test_a_number_beyond_all_doubles_is_refused_in_one_line(digits, tmp_path):
+    for name in ("duchi", "attribute-sampling", "kary 64"):
+        mechanism = SHAPES[name]()
+        rows = [dict.fromkeys(row, int(digits)) for row in genuine(mechanism)[0]]
+        assert not is_received(mechanism, json.dumps(message(mechanism, rows)))
+        assert not is_counted(mechanism, json.dumps(message(mechanism, rows)), tmp_path / "one.jsonl")
+        assert not is_counted(mechanism, json.dumps(rows[0]), tmp_path / "row.jsonl")
+
+
 def test_a_key_that_appears_twice_is_refused(tmp_path):
     mechanism = SHAPES["kary-response"]()
     said = json.dumps(message(mechanism, genuine(mechanism)[0]))

@@ -10,12 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from mechdesign.audit.losses import losses_of, no_loss, pure_losses
 from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.randomness import exp_lower
 from mechdesign.families.shuffle.promise import profile, proven
-from mechdesign.ledger.account import PROMISES, Collected, losses_of, no_loss, pure_losses, total
+from mechdesign.ledger.account import PROMISES, Collected, total
 from mechdesign.ledger.renyi_filter import FILTER, THE_SUM, decided, filter_of, pure_cost, shuffled_cost, used
 
 

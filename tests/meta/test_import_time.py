@@ -157,7 +157,7 @@ IMPORTED = {
     "sources": {"catalog", "show"},
     "build oracle.toml -o again.json": {*BASE, *KERNEL, "catalog", "export", "families"},
     "randomize oracle.json answers.csv -o again.csv": {*BASE, *KERNEL, "export", "report"},
-    "estimate oracle.json reports.csv": {*BASE, *KERNEL, "export", "report"},
+    "estimate oracle.json reports.csv": {*BASE, *KERNEL, "export", "report", "solvers"},
     "count oracle.json reports.csv -o again.json": {*BASE, *KERNEL, "export", "report"},
     "audit oracle.json": {*BASE, *KERNEL, "foreign"},
     "export oracle.json --to js -o client.mjs": {*BASE, *KERNEL, "export"},

@@ -42,9 +42,13 @@ BELOW = {
         "report"
     ),
     "papers": "core exact work data show audit solvers collect families catalog foreign ledger report",
-    "cli": (
+    "serve": (
         "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
         "report survey papers"
+    ),
+    "cli": (
+        "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
+        "report survey papers serve"
     ),
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}

@@ -34,6 +34,7 @@ ONE_CONTRACT = {
     "dirichlet": "a named way to give a parameter",
     "counts": "a named way to give a parameter",
     "histogram": "a named way to give a parameter or a workload",
+    "routes": "the addresses of a room of the survey server",
     "outlook": "what is said of a solution before it is built, found by the name of its module",
 }
 """Public functions that several modules of the toolkit define for one purpose. In tables of methods

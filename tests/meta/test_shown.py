@@ -15,9 +15,11 @@ from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.core.errors import counted
 from mechdesign.families import exported_names
 from mechdesign.families.auction import OnlineAuction
+from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -85,6 +87,10 @@ MECHANISMS = {
         lambda: LocalHashing.of(9, 1.0, 4),
         "LocalHashing(9 categories, buckets=4, epsilon=1)",
     ),
+    "prefix-hashing": (
+        lambda: PrefixReports.of(2.0, "abc", 12, 3, [5, 12], [0.4, 0.6], [0.05, 1e-3], ["a"]),
+        "PrefixReports(12 bits, groups of 5, 12 bits, epsilon=2)",
+    ),
     "projective-geometry": (
         lambda: ProjectiveGeometry.of(9, 1.0, 3),
         "ProjectiveGeometry(9 categories, field=3, epsilon=1)",
@@ -102,6 +108,14 @@ MECHANISMS = {
     "subset-selection": (
         lambda: SubsetSelection.of(9, 1.0, 2),
         "SubsetSelection(9 categories, size=2, epsilon=1)",
+    ),
+    "set-selection": (
+        lambda: SetSelection.of(9, 1.0, 2, 3),
+        "SetSelection(9 categories, length=2, size=3, epsilon=1)",
+    ),
+    "key-value-selection": (
+        lambda: KeyValueSelection.of(5, 2.0, 2, 3),
+        "KeyValueSelection(5 categories, length=2, size=3, epsilon=2)",
     ),
     "unary-encoding": (
         lambda: UnaryEncoding.optimised(9, 1.0),

@@ -28,8 +28,11 @@ def axe_script() -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def violations(browser: Any, script: Path) -> list[str]:
-    """Return what axe-core finds on the page of a browser, and what it cannot decide about contrast."""
+def violations(browser: Any, script: Path, undecided: bool = True) -> list[str]:
+    """Return what axe-core finds on the page of a browser, and what it cannot decide about contrast.
+
+    It cannot decide about texts in pictures and under what scrolls; without ``undecided`` these are left out.
+    """
     browser.execute_script(script.read_text(encoding="utf-8"))
     found = browser.execute_async_script(
         "const [tags, done] = arguments;"
@@ -42,7 +45,7 @@ def violations(browser: Any, script: Path) -> list[str]:
     assert len(found["passes"]) > 15, "axe-core ran on an empty page"
     return [
         f"{rule['id']}: {node['html'][:120]}"
-        for kind in ("violations", "incomplete")
+        for kind in ("violations", "incomplete")[: 1 + undecided]
         for rule in found[kind]
         for node in rule["nodes"]
     ]

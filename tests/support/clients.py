@@ -17,8 +17,10 @@ from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
 from mechdesign.export.known_answers import Vector
+from mechdesign.families.hitters import PrefixReports, prefix_code
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -131,6 +133,9 @@ CLIENTS = {
     "unary 200": lambda: UnaryEncoding.symmetric(200, 3.0),
     "subset-selection": lambda: SubsetSelection.of(9, 1.0, 2),
     "subset 30": lambda: SubsetSelection.of(30, 0.5, 11),
+    "set-selection": lambda: SetSelection.of(4, 3.0, 2, 1, labels=["bread", "milk", "tea", "jam"]),
+    "sets sampled": lambda: SetSelection.of(900, 2.0, 3, 5, most=6),
+    "key-value-selection": lambda: KeyValueSelection.of(5, 2.0, 2, 3),
     "hadamard-response": lambda: HadamardResponse.of(9, 1.0),
     "hadamard 1000": lambda: HadamardResponse.of(1000, 1.0),
     "local-hashing": lambda: LocalHashing.of(9, 1.0, 4),
@@ -169,6 +174,13 @@ CLIENTS = {
     "queries of bins": lambda: _queries("prefix", 9, domain=(-0.5, 99.25)),
     "queries of a cycle": lambda: _orbits({"name": "cyclic-ranges", "size": 24}),
     "queries of a cube": lambda: _orbits({"name": "marginals", "sizes": [2] * 4, "order": 2}),
+    "prefix-hashing": lambda: PrefixReports.of(2.0, "abcäß雪", 12, 3, [5, 12], [0.4, 0.6], [0.05, 1e-3]),
+    "texts of utf-8": lambda: PrefixReports.of(
+        4.0, "utf-8", 48, 6, [24, 40, 48], [0.3, 0.3, 0.4], [0.01] * 3
+    ),
+    "texts of a public code": lambda: PrefixReports.of(
+        1.0, prefix_code({"a": 5, "e": 4, "é": 1, "z": 0.5}, 2), 20, 2, [20], [1.0], [1e-3]
+    ),
     "event-counts": lambda: _events(3, 2, "orbits"),
     "events with names": lambda: _events(4, 3, "kary", ["go", "sale", "visit — long", "雪"]),
     "events of 2 slots": lambda: _events(2, 1, "orbits"),

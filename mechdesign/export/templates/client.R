@@ -271,6 +271,22 @@
     }
   )
 
+  # Texts: the first bits of a text are hashed by a random linear function, the parities of its windows
+
+  CODES$prefix <- function(step, text, take) {
+    group <- search(step$ends, integer_below(take))
+    length <- step$lengths[group + 1]
+    seed <- as.vector(outer(0:7, words(take, 1), function(digit, byte) byte %/% 2^digit %% 2)) # the lowest bit first
+    seed[seq_along(seed) > length + step$buckets - 1] <- 0
+    prefix <- rev(text[seq_len(length)])
+    odd <- vapply(seq_len(step$buckets) - 1, function(place) sum(prefix * seed[place + seq_len(length)]) %% 2, 0)
+    bucket <- sum(odd * 2^(seq_len(step$buckets) - 1))
+    drawn <- integer_below(take)
+    own <- whole(step$own)
+    if (!less(drawn, own)) bucket <- quotient(minus(drawn, own), whole(step$other))
+    text_of(c(group, rev(colSums(matrix(seed, 8) * 2^(0:7))), bucket))
+  }
+
   # Linear queries: sets of types as hexadecimal digits, the highest bit of the first digit for type 0
 
   type_of <- function(step, answer) if (step$bins) min(floor(answer * step$types), step$types - 1) else answer
@@ -738,8 +754,37 @@
 
   # Answers
 
+  # Marks that compose with the letter before them, and parts of Korean letters: base R cannot compose them
+  is_mark <- function(point) {
+    first <- c(0x300, 0x483, 0x591, 0x1100, 0x1AB0, 0x1DC0, 0x20D0, 0x3099, 0xFE20)
+    last <- c(0x36F, 0x487, 0x5BD, 0x11FF, 0x1AFF, 0x1DFF, 0x20FF, 0x309A, 0xFE2F)
+    any(point >= first & point <= last)
+  }
+  # The bits of a text: the words of its symbols, filled up with zeros
+  text_bits <- function(asked, answer, name) {
+    if (!is.character(answer) || length(answer) != 1 || is.na(answer) || !nzchar(answer)) {
+      stop(name, paste(format(answer), collapse = ", "), " is not a text")
+    }
+    points <- utf8ToInt(enc2utf8(answer))
+    symbols <- vapply(points, intToUtf8, "")
+    control <- points < 32 | (points > 126 & points < 160) | points %in% c(0x2028, 0x2029)
+    strange <- if (is.null(asked$words)) control | vapply(points, is_mark, NA) else !symbols %in% enc2utf8(names(asked$words))
+    if (any(strange)) {
+      if (is_mark(points[strange][1])) stop(name, answer, " is not in composed form (NFC), as keyboards write it")
+      stop(name, answer, " has '", symbols[strange][1], "', which is not in the alphabet")
+    }
+    if (is.null(asked$words)) {
+      bits <- as.vector(outer(7:0, as.integer(charToRaw(enc2utf8(answer))), function(digit, byte) byte %/% 2^digit %% 2))
+    } else {
+      coded <- unlist(asked$words)[match(symbols, enc2utf8(names(asked$words)))]
+      bits <- as.numeric(strsplit(paste(coded, collapse = ""), "")[[1]])
+    }
+    if (length(bits) > asked$bits) stop(name, answer, " takes ", length(bits), " bits, the code has ", asked$bits)
+    c(bits, rep(0, asked$bits - length(bits)))
+  }
   read_answer <- function(asked, answer) {
     name <- if (is.null(asked$name)) "" else paste0(asked$name, ": ")
+    if (!is.null(asked$bits)) return(text_bits(asked, answer, name))
     shown <- function() paste(format(answer), collapse = ", ")
     if (!is.null(asked$low)) {
       if (isTRUE(asked$skip) && (is.null(answer) || (length(answer) == 1 && is.na(answer)))) return(NA_real_)

@@ -336,8 +336,10 @@ const LISTS = {
 // Answers
 
 function read(asked, answer) {
+  if ("words" in asked) return textBits(asked, answer);
   const name = asked.name === null ? "" : `${asked.name}: `;
   const shown = JSON.stringify(answer);
+  if ("most" in asked) return readItems(asked, answer, name);
   if ("low" in asked) {
     if (answer === null && asked.skip) return null;
     if (typeof answer !== "number" || !(answer >= asked.low && answer <= asked.high)) {

@@ -106,6 +106,31 @@ function numberField(block, id) {
   return { group, check, clear, answers: () => [skipped() ? null : readNumber(input.value, low, high).value] };
 }
 
+// A field for a text, its alphabet, and what is wrong with it while it is typed. Spelling is not checked: browsers
+// may send what is typed to a service for that.
+function textField(block, id) {
+  const asked = RECIPE.inputs[block.places[0]];
+  const words = Object.entries(asked.words || {}).sort(([, first], [, second]) => (first < second ? -1 : 1)); // as in the alphabet
+  const symbols = words.map(([symbol]) => symbol).join(" ");
+  const more = symbols ? [`${id}-symbols`] : [];
+  const input = element("input", {
+    type: "text", id, name: id, required: "", autocomplete: "off", autocapitalize: "none", autocorrect: "off", spellcheck: "false",
+    "aria-describedby": described(block, id, more),
+  });
+  const hint = symbols ? [element("p", { class: "hint", id: `${id}-symbols` }, sentence("text.symbols", { symbols }))] : [];
+  const group = frame(block, id, true, more, ...hint, input);
+  const value = () => input.value.trim();
+  const fault = () => {
+    const coded = wordsOf(asked, value());
+    const strange = coded.find((word) => typeof word !== "string");
+    if (strange) return sentence("text.outside", { symbol: quoted(strange.symbol) });
+    return coded.join("").length > asked.bits ? sentence("text.long") : "";
+  };
+  const check = () => mark(group, id, value() ? fault() : sentence("form.required"), [input]);
+  input.addEventListener("input", () => mark(group, id, fault(), [input]));
+  return { group, check, answers: () => [value()] };
+}
+
 // Ticks: a yes-or-no input for each item, and "none of these", so that nothing is left out by accident.
 function ticks(block, id) {
   const items = block.labels.map((text, turn) => option("checkbox", id, turn, text, PAGE.lang));
@@ -142,6 +167,7 @@ function blockOf(block, turn) {
   const entry = RECIPE.inputs[block.places[0]];
   if (block.several) return ticks(block, id);
   if ("low" in entry) return numberField(block, id);
+  if ("words" in entry) return textField(block, id);
   return entry.size <= MOST_RADIOS ? radios(block, id) : select(block, id);
 }
 

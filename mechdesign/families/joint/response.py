@@ -12,19 +12,21 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
+from mechdesign.collect.report_scores import ReportScores, relative_likelihoods
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, counted
 from mechdesign.core.validation import double_epsilon, integer
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import Packed, as_texts, padding, read_sets, width
+from mechdesign.exact.bits import Packed, as_texts, padding, read_sets, unpacked_members, width
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain, rational, text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
@@ -295,6 +297,30 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         return read_sets(reports, self.bits)
 
     # Server
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return the scores of each attribute, whose bits are drawn apart."""
+        self.aggregator().update(reports)  # refuses what is no report
+        every = unpacked_members(self.read(reports), self.bits)
+        own, other = map(float, self.shares)
+        ratio, start, result = (1.0 - own) * other / (own * (1.0 - other)), 0, []
+        for axis, name in enumerate(self.attributes.shown()):
+            labels = tuple(map(str, self.attributes.labels[axis].shown()))
+            bits = every[:, start : start + len(labels)]
+            start += len(labels)
+            values = np.asarray((bits - other) / (own - other), dtype=np.float64)
+            values = values + (1.0 - values.sum(axis=1, keepdims=True)) / len(labels)  # the sum is 1
+            likelihood = relative_likelihoods(np.where(bits, 1.0, ratio))
+            result.append(ReportScores(str(name), labels, values, np.ones(len(bits)), likelihood))
+        return tuple(result)
+
+    def pair_scores(
+        self, reports: Any, first: int, second: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the products of both scores: the bits are drawn apart."""
+        scores = self.report_scores(reports)
+        values = scores[first].values[:, :, None] * scores[second].values[:, None, :]
+        return values, np.ones(len(values))
 
     def aggregator(self) -> PatternCounts:
         return PatternCounts(self)

@@ -5,12 +5,21 @@ Release of marginal tables: views of several attributes, made consistent, and an
 
 from mechdesign.core.extensions import offered
 
-PROBLEMS: tuple[str, ...] = ("CoveringDesign", "FrequencyOracle", "MarginalViews", "Weekly")
+PROBLEMS: tuple[str, ...] = (
+    "CoveringDesign",
+    "FrequencyOracle",
+    "ItemSets",
+    "KeyValue",
+    "MarginalViews",
+    "Weekly",
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.marginals.covering_design import CoveringDesign as CoveringDesign
     from mechdesign.families.marginals.frequency_oracle import FrequencyOracle as FrequencyOracle
+    from mechdesign.families.marginals.item_sets import ItemSets as ItemSets
+    from mechdesign.families.marginals.key_value import KeyValue as KeyValue
     from mechdesign.families.marginals.marginal_views import MarginalViews as MarginalViews
     from mechdesign.families.marginals.release import MarginalRelease as MarginalRelease
     from mechdesign.families.marginals.server import MarginalAggregator as MarginalAggregator
@@ -22,6 +31,8 @@ else:  # a type checker would take every unknown name for known
         {
             "covering_design": "CoveringDesign",
             "frequency_oracle": "FrequencyOracle",
+            "item_sets": "ItemSets",
+            "key_value": "KeyValue",
             "marginal_views": "MarginalViews",
             "release": "MarginalRelease",
             "server": "MarginalAggregator",

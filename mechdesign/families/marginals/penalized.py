@@ -114,6 +114,9 @@ CROSS_VALIDATED = "cross-validated"
 FOLDS = 4
 """Parts of the users for cross-validation."""
 
+LEAST_CROSSED = 100
+"""With fewer users the penalty is not chosen by cross-validation unless this is requested."""
+
 MOST_PENALTY = 1e9
 
 ROUGH = 1e-3
@@ -121,6 +124,9 @@ ROUGH = 1e-3
 
 SCORED = 0.01
 """The gap that is enough where penalties are compared: their scores, some hundreds, differ by more than 1."""
+
+TIED = 4.0
+"""Penalties whose scores differ by less predict alike: a factor of e^2 in weight."""
 
 HELD = 64
 """Fits that are kept for further questions."""
@@ -287,6 +293,17 @@ def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return rng.permutation(np.arange(users, dtype=np.int64) % FOLDS)
 
 
+def penalty_for(value: Any, users: int) -> Any:
+    """Return the penalty where reports are at hand: by default cross-validated, with enough users.
+
+    Examples
+    --------
+    >>> penalty_for(None, 5000), penalty_for(None, 50), penalty_for(10, 5000)
+    ('cross-validated', None, 10)
+    """
+    return CROSS_VALIDATED if value is None and users >= LEAST_CROSSED else value
+
+
 def read_penalty(value: Any) -> float | None:
     """Return lambda, the default for None; None for cross-validation.
 
@@ -322,7 +339,11 @@ def _fitted(
 
 
 def _cross_validated(folds: Sequence[Fold], places: View) -> float:
-    """Return the penalty with the least score: downhill from the middle ones, until scores rise."""
+    """Return the penalty with the least score: downhill from the middle ones, until scores rise.
+
+    Scores are those of normal errors, so that exp(-score/2) weighs the penalties as it does hypotheses; of
+    those that predict nearly alike, within TIED, the geometric mean with these weights is taken.
+    """
     scoring = _Scoring(folds, places)
     middle = len(PENALTIES) // 2
     scores = {place: scoring.score(PENALTIES[place]) for place in (middle - 1, middle)}
@@ -333,7 +354,10 @@ def _cross_validated(folds: Sequence[Fold], places: View) -> float:
         if scores[best + step] >= scores[best]:
             break
         best += step
-    return PENALTIES[best]
+    alike = {place: score for place, score in scores.items() if score <= scores[best] + TIED}
+    weights = np.array([math.exp((scores[best] - score) / 2.0) for score in alike.values()])
+    logs = np.log([PENALTIES[place] for place in alike])
+    return PENALTIES[best] if len(alike) == 1 else float(np.exp(weights @ logs / weights.sum()))
 
 
 class _Scoring:

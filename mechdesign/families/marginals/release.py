@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.attributes import AttributeMechanism, Attributes, Columns
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codec, Codes
@@ -34,7 +35,7 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.oracles.support import SupportOracle
-from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
+from mechdesign.families.marginals.penalized import FOLDS, draw_folds, penalty_for, read_penalty
 from mechdesign.families.marginals.server import (
     REPORT,
     VIEW,
@@ -216,13 +217,14 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         population : bool
             Whether intervals are for the population that the users were drawn from.
         penalty : float or "cross-validated", optional
-            lambda of the penalized distribution, 30 by default.
+            lambda of the penalized distribution; cross-validated by default, and 30 for fewer than 100 users.
         """
         if is_table(reports):
             return estimated_from_table(self, reports, population, penalty)
         counter = self.aggregator()
         counter.update(reports)
         parts: list[MarginalAggregator] = []
+        penalty = penalty_for(penalty, counter.users)
         if read_penalty(penalty) is None:
             which = draw_folds(counter.users, np.random.default_rng(0))
             for fold in range(FOLDS):
@@ -275,6 +277,9 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         audits = [self.oracles[number].audit() for number in self._sharing]
         promise = Guarantee(self.epsilon)
         return ReleaseAudit(weakest(promise, [audit.proof for audit in audits]), {}, tuple(audits))
+
+    def loss_curve(self) -> LossCurve | None:
+        return self.split.curve([[oracle.loss_curve()] for oracle in self.oracles])
 
     def certificates(self) -> tuple[Certificate, ...]:
         order = covered_order(self.views, self.attributes.count)

@@ -44,7 +44,14 @@ from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
-from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
+from mechdesign.families.marginals.penalized import (
+    CROSS_VALIDATED,
+    FOLDS,
+    PENALTY as FIXED,
+    draw_folds,
+    penalty_for,
+    read_penalty,
+)
 from mechdesign.families.marginals.views import MOST_CELLS
 from mechdesign.show.panels import in_pictures
 
@@ -212,7 +219,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
         ----------
         population : bool
         penalty : float or "cross-validated", optional
-            lambda of the penalized distribution, 30 by default.
+            lambda of the penalized distribution, 30 by default: cross-validation needs parts.
         parts : sequence of MarginalAggregator
             For cross-validation: the counts of parts of these users, drawn without a look at their reports;
             together they are the counts of this one.
@@ -261,7 +268,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
 
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
-PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default 30)")
+PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default)")
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
 CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
 ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
@@ -364,7 +371,9 @@ def collected(
 ) -> ReleasedMarginals:
     """Return the estimates from tables of reports; with parts of the users to choose the penalty."""
     penalty = settings["penalty"]
-    if read_penalty(penalty) is not None:
+    if settings["raw"] and penalty is None:
+        penalty = FIXED
+    if read_penalty(CROSS_VALIDATED if penalty is None else penalty) is not None:
         server = mechanism.aggregator()
         for source in sources:
             server.take(source, settings)
@@ -380,7 +389,7 @@ def collected(
             part.count_rows(views[which == fold], reports[which == fold])
 
     collect(sources, lambda source: with_reports(source, VIEW, settings, mechanism), update)
-    return server.estimate(population, penalty, parts)
+    return server.estimate(population, penalty_for(penalty, server.users), parts)
 
 
 def estimated_from_table(

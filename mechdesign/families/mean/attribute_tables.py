@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.asked import AskedNumber
 from mechdesign.collect.attributes import attribute_columns, people, with_reports
-from mechdesign.collect.codec import Array, AskedNumber, Codec, Codes, Domain, Labels, as_floats
+from mechdesign.collect.codec import Array, Codec, Codes, Domain, Labels, as_floats
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import nested
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
@@ -30,6 +31,7 @@ from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.kernel import Answer, Recipe
 from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
+from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, counted
@@ -261,6 +263,31 @@ class AttributeSampling(AnswerMechanism[AttributeMeans]):
         rounding = float(abs(slope) * times * columns[0].rounding)
         return np.array(values), self.inner.limits(sums, rounding, float(times))
 
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return the scores of each number.
+
+        Of a scaled estimator who did not draw a number says 0, counted from where scores are centred.
+        """
+        records, each = np.asarray(reports), self.per_user
+        self.aggregator().update(records)  # refuses what is no report
+        users, inner = len(records) // each, self.inner
+        low, width = self.ranges.low, self.ranges.width
+        places = np.asarray(records["attribute"], dtype=np.int64)
+        values = inner.report_values(np.ascontiguousarray(records["report"]))
+        unit = (values - inner.domain.low) / inner.domain.width
+        times = self.size / each if self.estimator == "scaled" else 1.0
+        base = (float(inner.offset) - inner.domain.low) / inner.domain.width if times > 1.0 else 0.0
+        result = []
+        for place, name in enumerate(self.labels.shown()):
+            rows = np.flatnonzero(places == place)
+            table = np.full((users, 1), low[place] + width[place] * base)
+            information = np.full(users, 1.0 if times > 1.0 else 0.0)
+            table[rows // each, 0] = low[place] + width[place] * (base + times * (unit[rows] - base))
+            information[rows // each] = 1.0
+            ends = (float(low[place]), float(low[place] + width[place]))
+            result.append(ReportScores(str(name), ("mean",), table, information, None, ends))
+        return tuple(result)
+
     # Accuracy
 
     def variance(self, x: Any, users: int) -> Any:
@@ -287,6 +314,11 @@ class AttributeSampling(AnswerMechanism[AttributeMeans]):
         of_inner = self.inner.certificates()
         privacy = next(certificate for certificate in of_inner if certificate.property == "privacy")
         return compose(privacy, self.per_user, self.epsilon, self.delta)
+
+    def loss_curve(self) -> LossCurve | None:
+        """Return the curve of all k reports: the attributes are drawn whatever the values are."""
+        curve = self.inner.loss_curve()
+        return None if curve is None else LossCurve.product([curve] * self.per_user)
 
     def certificates(self) -> tuple[Certificate, ...]:
         others = (one for one in self.inner.certificates() if one.property != "privacy")

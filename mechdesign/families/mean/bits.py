@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import Randomizer
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import PrivacyTarget, make_private
@@ -289,10 +290,17 @@ class CensoringInterval(MeanMechanism):
 
     # Privacy and bias
 
+    @property
+    def _ends(self) -> NDArray[np.int64]:
+        """The weights of both bits for the two ends of the range; other values have mixtures of them."""
+        return np.array([[TOTAL - self.lo, self.lo], [TOTAL - self.hi, self.hi]], dtype=np.int64)
+
+    def loss_curve(self) -> LossCurve | None:
+        return LossCurve.of_rows(self._ends)
+
     @cached_property
     def _audit(self) -> PrivacyAudit:
-        ends = np.array([[TOTAL - self.lo, self.lo], [TOTAL - self.hi, self.hi]], dtype=np.int64)
-        audit = audit_channel(ends, self.epsilon, self.delta)
+        audit = audit_channel(self._ends, self.epsilon, self.delta)
         names = {0: self.domain.low, 1: self.domain.high}
         for witness in (audit.epsilon_witness, audit.delta_witness):
             for key in ("input", "other"):

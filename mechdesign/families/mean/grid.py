@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.collect.kernel import Steps
@@ -197,6 +198,10 @@ class GridMean(MeanMechanism):
     def common_randomizer(self) -> Randomizer | None:
         """Return the facts about its channel, of whose rows values between the knots have mixtures."""
         return self.channel.common_randomizer()
+
+    def loss_curve(self) -> LossCurve | None:
+        """Return the curve of its channel: values between the knots have mixtures of its rows."""
+        return self.channel.loss_curve()
 
     def audit(self) -> PrivacyAudit:
         return self.channel.audit()

@@ -29,6 +29,7 @@ from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.intervals import FEWEST, AverageLaw, Limits, law_of_average
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
+from mechdesign.collect.report_scores import ReportScores, question_of
 from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
@@ -212,6 +213,28 @@ class MeanMechanism(AnswerMechanism[MeanEstimate]):
 
     def aggregator(self) -> MeanAggregator:
         return MeanAggregator(self)
+
+    def report_values(self, reports: Any) -> Array:
+        """Return the unbiased value that each report stands for, (n,).
+
+        Examples
+        --------
+        >>> from mechdesign.families.mean import Duchi
+        >>> mechanism = Duchi(1.0, 0, 10)
+        >>> reports = mechanism.randomize([2, 9, 5], rng=1)
+        >>> bool(np.isclose(mechanism.report_values(reports).mean(), mechanism.estimate(reports).value))
+        True
+        """
+        tally = self.tally()
+        result: Array = float(self.slope) * tally.centred(tally.check(reports)) + float(self.offset)
+        return result
+
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        values = self.report_values(reports)
+        ends = (self.domain.low, self.domain.high)
+        return (
+            ReportScores(question_of(self), ("mean",), values[:, None], np.ones(len(values)), None, ends),
+        )
 
     def _estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
         """Return the estimate from the exact sums of the scores."""

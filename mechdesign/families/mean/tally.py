@@ -69,6 +69,10 @@ class Tally(ABC):
         """Return the reports as one array, or raise DataError naming the first impossible row."""
 
     @abstractmethod
+    def centred(self, reports: NDArray[Any]) -> Array:
+        """Return the score of each checked report, (n,): what :meth:`moments` sums."""
+
+    @abstractmethod
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
         """Add checked reports; ``groups`` numbers the group of each (None: all in the first)."""
 
@@ -136,6 +140,10 @@ class CodeTally(Tally):
                     "use the mechanism file the reports were made with",
                 )
         return codes
+
+    def centred(self, reports: NDArray[Any]) -> Array:
+        result: Array = np.array([float(score) for score in self.scores])[np.asarray(reports)]
+        return result
 
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
         size = len(self.scores)
@@ -221,6 +229,9 @@ class FloatTally(Tally):
                     "use the mechanism file the reports were made with",
                 )
         return array
+
+    def centred(self, reports: NDArray[Any]) -> Array:
+        return np.asarray(reports, dtype=np.float64) - self.centre
 
     def add(self, reports: NDArray[Any], groups: Codes | None = None) -> None:
         for start in range(0, len(reports), PIECE):

@@ -23,6 +23,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.losses import LossCurve
+from mechdesign.audit.totals import Collected
 from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.kernel import Answer, Recipe, rng_alone
@@ -136,6 +138,14 @@ class Shuffled(CollectingMechanism):
 
     def certificates(self) -> tuple[Certificate, ...]:
         return *self.local.certificates(), self.central
+
+    def loss_curve(self) -> LossCurve | None:
+        """Return the curve of a user's own report."""
+        return self.local.loss_curve()
+
+    def collected(self, name: str, times: int = 1) -> Collected:
+        users, size = self.promise.honest_users, self.randomizer.size
+        return changed(super().collected(name, times), users=users, size=size)
 
     def audit(self) -> PrivacyVerdict:
         """Return the audit of a user's own reports; ``central`` is that of all reports."""

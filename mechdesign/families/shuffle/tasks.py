@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels, as_floats
+from mechdesign.collect.asked import AskedChoice, AskedNumber
+from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
 from mechdesign.collect.intervals import Limits
 from mechdesign.collect.mean_limits import WorstLimits

@@ -390,6 +390,12 @@ class Independent:
         return [column] if column else [], float(best[-1])
 
 
+def _are_first(chosen: Sequence[int], group: Sequence[int]) -> bool:
+    """Whether the chosen members of a group are its first ones."""
+    members = [place for place in group if place in chosen]
+    return members == list(group[: len(members)])
+
+
 class Joint(Independent):
     """Independent answers, products of sets, both mixed, and whole tables where cross tables are wanted."""
 
@@ -427,12 +433,17 @@ class Joint(Independent):
         return designs, bound
 
     def _alone(self) -> list[tuple[int, ...]]:
-        """Return the sets of numbers that are answered alone next to a joint report."""
+        """Return the sets of numbers that are answered alone next to a joint report.
+
+        Numbers that are alike have the same price: of those the first ones stand for any as many.
+        """
         if len(self.numbers) > MOST_NUMBERS:
             return [(), tuple(self.numbers)]
-        return [
+        alike = [[place for place in group if place in self.numbers] for group in self.setting.groups]
+        every = (
             chosen for size in range(len(self.numbers) + 1) for chosen in combinations(self.numbers, size)
-        ]
+        )
+        return [chosen for chosen in every if all(_are_first(chosen, group) for group in alike)]
 
     def _mixed(
         self, prices: Array, shares: Array, alone: Sequence[int], enough: float

@@ -22,7 +22,8 @@ from mechdesign.collect.combine import PIECE
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets
-from mechdesign.core.errors import ParameterError, RowError
+from mechdesign.collect.report_scores import counted_tables, relative_likelihoods, supported_tables
+from mechdesign.core.errors import MethodError, ParameterError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.bits import as_texts
@@ -94,6 +95,19 @@ class SurveyPart(Sealed):
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         """Return reports from their texts, as the counter takes them; refuse impossible ones."""
 
+    @abstractmethod
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        """Return scores and likelihoods, both (n, k), of reports that were read, about one of its questions.
+
+        Of a number reported for its mean the scores are its values, (n, 1), and there are no likelihoods.
+        """
+
+    def pairs(self, read: Any, first: int, second: int) -> Array:
+        """Return scores (n, k_1, k_2) of pairs of categories of two of its questions."""
+        raise MethodError(
+            "scores", f"a part of kind '{self.kind}' has one question", "name two of another part"
+        )
+
     def evidence_in(
         self, counter: Any, places: Sequence[int], information: float
     ) -> TableReports | OrderedReports | None:
@@ -151,6 +165,29 @@ class TablePart(SurveyPart):
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
         return self.mechanism.read(texts if named else whole_numbers(texts))
 
+    def _cells(self, read: Any) -> tuple[Array, Array | None]:
+        """Return scores and likelihoods of the cells of the whole table."""
+        if isinstance(self.mechanism, KaryResponse):
+            return counted_tables(self.mechanism, read)
+        return supported_tables(self.mechanism, read)
+
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        values, likelihood = self._cells(read)
+        if len(self.places) == 1 or likelihood is None:
+            return values, likelihood
+        axes = tuple(axis + 1 for axis, other in enumerate(self.places) if other != place)
+        shape = (len(values), *self.sizes)
+        return values.reshape(shape).sum(axis=axes), relative_likelihoods(
+            likelihood.reshape(shape).mean(axis=axes)
+        )
+
+    def pairs(self, read: Any, first: int, second: int) -> Array:
+        values = self._cells(read)[0].reshape(-1, *self.sizes)
+        axes = [self.places.index(place) for place in (first, second)]
+        others = tuple(axis + 1 for axis in range(len(self.places)) if axis not in axes)
+        table: Array = values.sum(axis=others)
+        return table if axes[0] < axes[1] else table.transpose(0, 2, 1)
+
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         counts, oracle = np.asarray(counter.counts), self.mechanism
         table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)
@@ -190,6 +227,15 @@ class SetPart(SurveyPart):
         sets: NDArray[Any] = self.mechanism.read(whole_numbers(texts))
         return sets
 
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        values, likelihood = self.mechanism.attribute_tables(read, self.places.index(place))
+        return values, likelihood
+
+    def pairs(self, read: Any, first: int, second: int) -> Array:
+        axes = (self.places.index(place) for place in (first, second))
+        values: Array = self.mechanism.pair_tables(read, *axes)
+        return values
+
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
         axis = self.places.index(places[0])
         supports: Codes = np.asarray(counter.counts)[self.mechanism.layout.places[(axis,)]]
@@ -224,6 +270,9 @@ class NumberPart(SurveyPart):
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         reports: NDArray[Any] = self.mechanism.tally().check(whole_numbers(texts))
         return reports
+
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        return self.mechanism.report_values(read)[:, None], None
 
 
 def has_type(mechanism: object, word: str) -> bool:
@@ -359,6 +408,9 @@ class OrderedPart(SurveyPart):
     def _errors(self, queries: Array) -> Array:
         """Return the variance of a report of each category, summed over the answers to queries."""
         return np.asarray(self.channel.query_errors(queries).sum(axis=1))
+
+    def tables(self, read: Any, place: int) -> tuple[Array, Array | None]:
+        return counted_tables(self.mechanism, read)
 
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> OrderedReports:
         return OrderedReports(self.channel, np.asarray(counter.counts), information)

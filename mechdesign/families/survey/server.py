@@ -264,7 +264,7 @@ class SurveyCounts(Server["SurveyMechanism"]):
     def _count(self, reports: Any) -> None:
         """Count reports, one text a user; nothing is counted when one of them is impossible."""
         fresh = type(self)(self.mechanism)
-        designs, payloads = self._parsed(reports)
+        designs, payloads = self.parsed(reports)
         for number, counters in enumerate(fresh.counters):
             rows = np.flatnonzero(designs == number)
             if not len(rows):
@@ -281,7 +281,7 @@ class SurveyCounts(Server["SurveyMechanism"]):
                     raise error.changed(where="reports", row=int(rows[error.row])) from None
         self._merge(fresh)
 
-    def _parsed(self, reports: Any) -> tuple[NDArray[np.int64], list[str]]:
+    def parsed(self, reports: Any) -> tuple[NDArray[np.int64], list[str]]:
         """Return the numbers of the designs and the rest of each text."""
         listed = np.asarray(reports)
         if listed.ndim != 1 or (len(listed) and not isinstance(listed.tolist()[0], str)):

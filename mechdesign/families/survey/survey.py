@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.losses import LossCurve
+from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.codec import AskedChoice, AskedNumber, Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
+from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError, counted
@@ -44,6 +47,7 @@ from mechdesign.families.survey.part_plans import best_part, expected_errors, pa
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
+from mechdesign.families.survey.report_scores import survey_pairs, survey_scores
 from mechdesign.families.survey.results import (
     Request,
     SurveyResults,
@@ -353,6 +357,14 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
 
     # Server
 
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        return survey_scores(self, reports)
+
+    def pair_scores(
+        self, reports: Any, first: int, second: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return survey_pairs(self, reports, first, second)
+
     def aggregator(self) -> SurveyCounts:
         """Return empty counters; those of many servers can be merged."""
         return SurveyCounts(self)
@@ -415,6 +427,11 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         proof = self.split.proof(self.guarantee, [[audit.proof for audit in row] for row in audits])
         largest = true[worst]
         return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
+
+    def loss_curve(self) -> LossCurve | None:
+        return self.split.curve(
+            [[part.mechanism.loss_curve() for part in parts] for parts in self.split.branches]
+        )
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the probabilities of the designs."""

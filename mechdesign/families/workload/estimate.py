@@ -353,6 +353,20 @@ class QueryEstimate(ListedEstimate):
         queries = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         return queries @ self.shares, self.mechanism.spread(queries, self.shares, self.users, self.population)
 
+    def share_covariance(self) -> Array:
+        """Return the covariance of the unbiased shares, (n, n), of users drawn from a population.
+
+        From the variances of sums: cov(i, j) = (var(i + j) - var(i) - var(j)) / 2.
+        """
+        size = len(self.shares)
+        result, unit = np.empty((size, size)), np.eye(size)
+        for place in range(size):
+            errors = self.mechanism.spread(unit[place] + unit, self.shares, self.users, True)
+            result[place] = errors**2
+        variances = np.diag(result) / 4.0  # of twice a share
+        covariance: Array = (result - variances[:, None] - variances) / 2.0
+        return covariance
+
     def distribution(self) -> Array:
         """Return a cumulative distribution: increasing, from 0 to 1; biased where the estimate was not.
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.audit.classes import ClassAudit
+from mechdesign.audit.losses import MOST_WORK, LossCurve
 from mechdesign.collect.codec import Choice, Codec, Codes, Domain, Labels, Numbers
 from mechdesign.collect.collector import Collector
 from mechdesign.collect.estimate import project_to_simplex
@@ -144,6 +145,11 @@ class WorkloadRelease(Collector[QueryEstimate]):
     @cached_property
     def _audit(self) -> ClassAudit:
         return audit_patterns(self.weights.low, self.weights.high, self.weights.blank, self.epsilon)
+
+    def loss_curve(self) -> LossCurve | None:
+        if self.labels.size**2 * self.weights.reports > MOST_WORK:
+            return None
+        return LossCurve.of_rows(np.array([self.weights.row(code) for code in range(self.labels.size)]))
 
     @cached_property
     def value(self) -> ChannelValue | OrbitValue:

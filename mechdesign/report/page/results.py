@@ -104,8 +104,8 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
         users="" if users is None else f"{users:,}",
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
-        said=[_said(section, len(sections) > 1) for section in sections if section.sentence],
-        sections=[_shown(section, users, len(sections) > 1) for section in sections],
+        said=[sentence_values(section, len(sections) > 1) for section in sections if section.sentence],
+        sections=[section_values(section, users, len(sections) > 1) for section in sections],
         text="" if sections else printable_lines(estimation.result),
         notes=_notes(estimation.result),
         population=estimation.population,
@@ -126,19 +126,19 @@ def printable_lines(result: Any) -> str:
     return "\n".join(printable(line) for line in str(result).splitlines())
 
 
-def _said(section: Section, several: bool) -> dict[str, str]:
+def sentence_values(section: Section, several: bool) -> dict[str, str]:
     """Return a question with its result in words."""
     return {"heading": printable(section.heading) if several else "", "text": printable(section.sentence)}
 
 
-def _shown(section: Section, users: int | None, several: bool) -> dict[str, Any]:
+def section_values(section: Section, users: int | None, several: bool) -> dict[str, Any]:
     """Return a section as texts: its tables, quantiles and pictures."""
     quantiles = section.quantiles
-    tables = [_text_table(grid.caption, ["", *grid.columns], grid.texts()) for grid in section.grids]
+    tables = [text_table(grid.caption, ["", *grid.columns], grid.texts()) for grid in section.grids]
     tables += [_table(table, users) for table in section.tables] if section.was_asked else []
     if quantiles is not None:
         of = f", {OF_ANSWERED}" if quantiles.answered else ""
-        tables.append(_text_table(f"quantiles{of}", ["quantile", "answer", *ENDS], quantiles.rows))
+        tables.append(text_table(f"quantiles{of}", ["quantile", "answer", *ENDS], quantiles.rows))
     return {
         "heading": printable(section.heading) if several else "",
         "reports": "" if section.reports is None else f"{section.reports:,}",
@@ -152,7 +152,8 @@ def _shown(section: Section, users: int | None, several: bool) -> dict[str, Any]
 ENDS = ("95% low", "95% high")
 
 
-def _text_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+def text_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return a table of the page: at most so many rows, and how many more there are."""
     return {
         "caption": printable(caption),
         "header": [printable(name) for name in header],
@@ -190,17 +191,18 @@ def _table(table: ResultTable, users: int | None) -> dict[str, Any]:
     """Return a table as texts: numbers to two digits of their errors, intervals within the possible."""
     numbers = table.numbers
     names = [name for name in HEADINGS if any(value is not None for value in numbers.get(name, []))]
-    rows = []
-    for place, answer in enumerate(table.answers):
+    rows, margins = [], table.margins
+    for place, answer in enumerate(table.answers[:MOST_ROWS]):
         row = {name: numbers[name][place] for name in names}
         error = row.get("standard_error") or row.get("predicted_error")
         row |= _cut(row, table.possible(users))
         texts = {name: rounded(value, error, table.is_share) for name, value in row.items()}
-        margin = margin_text(table.margins[place], table.is_share).removesuffix(" points")
+        margin = margin_text(margins[place], table.is_share).removesuffix(" points")
         rows.append([answer, *_with_margin(texts, margin).values()])
     headings = HEADINGS | {"margin": f"margin of error{' (points)' * table.is_share}"}
     header = ["answer", *(headings[name] for name in _with_margin(dict.fromkeys(names, ""), ""))]
-    return _text_table(table.caption, header, rows)
+    more = max(0, len(table.answers) - MOST_ROWS)
+    return {**text_table(table.caption, header, rows), "more": more}
 
 
 def _with_margin(texts: Mapping[str, str], margin: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.papers.rivals import make_consistent, maximum_entropy, non_negative
-from mechdesign.families.marginals.penalized import PENALTIES, PenalizedTables, read_penalty
+from mechdesign.families.marginals.penalized import PENALTIES, TIED, PenalizedTables, read_penalty
 from mechdesign.families.marginals.views import Observed, effect_errors
 
 SIZES = [2, 3, 2, 2]
@@ -133,16 +133,15 @@ def test_cross_validation_penalizes_independent_answers_more():
         release.estimate(release.randomize(data, rng=6), penalty="cross-validated") for data in (alone, tied)
     ]
     chosen = [each.marginal([0, 1, 2]).penalty for each in found]
-    assert chosen == [300.0, 10.0]
+    assert chosen == [pytest.approx(300.0, rel=0.2), pytest.approx(10.0, rel=0.5)]
     assert found[0].marginal([0, 1, 2, 3]).penalty == 30.0  # in no view: not more than the default
     counters = [release.aggregator() for _ in range(3)]
     reports = release.randomize(tied, rng=6)
     counters[0].update(reports)
     for part, rows in zip(counters[1:], (slice(0, 9000), slice(9000, None)), strict=True):
         part.update(reports[rows])
-    assert (
-        counters[0].estimate(penalty="cross-validated", parts=counters[1:]).marginal([0, 1]).penalty == 10.0
-    )
+    chosen_by_halves = counters[0].estimate(penalty="cross-validated", parts=counters[1:])
+    assert chosen_by_halves.marginal([0, 1]).penalty == pytest.approx(10.0, rel=0.5)
     with pytest.raises(DataError, match="needs the counts of parts"):
         counters[0].estimate(penalty="cross-validated")
     with pytest.raises(DataError, match="do not make up the users"):
@@ -171,7 +170,7 @@ def test_a_penalty_that_is_none_is_refused(given):
 
 
 @pytest.mark.parametrize(("seed", "epsilon"), [(1, 0.5), (2, 1.0), (3, 3.0), (4, 6.0)])
-def test_the_penalty_that_is_chosen_has_the_least_score_of_all(seed, epsilon):
+def test_the_penalty_that_is_chosen_is_among_those_that_predict_best(seed, epsilon):
     """By exact fits for every penalty, each from the beginning; the choice goes downhill by rough ones."""
     release = MarginalRelease.of(SIZES, VIEWS, epsilon)
     found = release.estimate(
@@ -186,7 +185,10 @@ def test_the_penalty_that_is_chosen_has_the_least_score_of_all(seed, epsilon):
             missed = transform.forward(table.ravel()) - own.observed.values[origin]
             total += float(own.observed.mass[origin] @ missed**2)
         scores.append(total)
-    assert found.marginal((0, 1)).penalty == PENALTIES[int(np.argmin(scores))]
+    alike = [penalty for penalty, score in zip(PENALTIES, scores, strict=True) if score < min(scores) + TIED]
+    assert min(alike) <= found.marginal((0, 1)).penalty <= max(alike)
+    best = PENALTIES[int(np.argmin(scores))]
+    assert abs(np.log(found.marginal((0, 1)).penalty / best)) < np.log(3.4) / 2.0 + 1e-9
 
 
 def test_what_a_part_says_in_effects_numbered_already_is_what_it_says_by_itself():

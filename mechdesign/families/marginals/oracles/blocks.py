@@ -36,10 +36,17 @@ from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, width
+from mechdesign.exact.bits import as_texts, compiled, member_counts, read_sets, unpacked_members, width
 from mechdesign.exact.draws import FEW, TAIL, below, bernoulli_words, heads, tails_below
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, corrected, of_parity
+from mechdesign.families.marginals.oracles.support import (
+    ReportClass,
+    SupportOracle,
+    corrected,
+    hadamard_transform,
+    is_odd,
+    of_parity,
+)
 from mechdesign.families.marginals.sets.shapes import packed_subsets
 
 Packed = NDArray[np.uint8]
@@ -274,6 +281,12 @@ class BlockOracle(SupportOracle):
     def support_shares(self) -> Shares:
         return self.design.support_shares(Fraction(self.include, TOTAL))
 
+    def weight_ratio(self) -> float:
+        """Return the weight of a block without the answer over that of a block with it."""
+        own, design = self.support_shares()[0], self.design
+        inside, outside = own / design.through, (1 - own) / (design.blocks - design.through)
+        return float(outside / inside)
+
     def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the blocks by which of two categories they hold."""
         return self.design.classes(self.include, self._kinds_of_blocks)
@@ -447,6 +460,9 @@ class SubsetSelection(BlockOracle):
     def count(self, reports: NDArray[Any]) -> Codes:
         return member_counts(reports, self.labels.size)
 
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        return unpacked_members(read, self.labels.size, place)
+
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError unless the counts add up to k a report."""
         if sum(counts) != self.size * users:
@@ -558,6 +574,10 @@ class HadamardResponse(NumberedBlocks):
     def _client_steps(self) -> Steps:
         return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
 
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        rows = np.arange(1, self.labels.size + 1) if place is None else np.array([place + 1])
+        return ~is_odd(np.asarray(read)[:, None] & rows)
+
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return the number of reports that each row supports: (users + transform) / 2."""
         return (users + hadamard_transform(counts)[1 : self.labels.size + 1]) // 2
@@ -566,31 +586,3 @@ class HadamardResponse(NumberedBlocks):
 def hadamard_design(order: int) -> BlockDesign:
     """Return the design whose blocks are the numbers below K, each of the rows that mark it."""
     return BlockDesign(order, order // 2, order // 4)
-
-
-def is_odd(numbers: Codes) -> NDArray[np.bool_]:
-    """Return whether a number >= 0 has an odd number of binary digits 1.
-
-    Examples
-    --------
-    >>> is_odd(np.array([0, 1, 3, 7]))
-    array([False,  True, False,  True])
-    """
-    odd: NDArray[np.bool_] = (np.bitwise_count(numbers) & 1).view(np.bool_)
-    return odd
-
-
-def hadamard_transform(counts: Codes) -> Codes:
-    """Return sum_y (-1)^(common digits of x and y) counts_y for every x, in K log K exact steps.
-
-    Examples
-    --------
-    >>> hadamard_transform(np.array([3, 1, 0, 0]))
-    array([4, 2, 4, 2])
-    """
-    sums, half = counts.copy(), 1
-    while half < len(sums):
-        pairs = sums.reshape(-1, 2, half)
-        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
-        half *= 2
-    return sums

@@ -95,6 +95,16 @@ class LocalHashing(SupportOracle):
     def support_shares(self) -> Shares:
         return self._shares
 
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        seeds, values = np.divmod(np.asarray(read), self.family.buckets)
+        numbers = np.arange(self.labels.size) if place is None else np.array([place])
+        result: NDArray[np.bool_] = self.family.buckets_of(seeds[:, None], numbers) == values[:, None]
+        return result
+
+    def weight_ratio(self) -> float:
+        """Return the weight of a bucket that is not the own one over that of the own one."""
+        return self.other / self.own
+
     def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the buckets for a hash function that tells the two answers apart."""
         rest = self.family.buckets - 2

@@ -249,6 +249,12 @@ class ProjectiveGeometry(NumberedBlocks):
         space = {"field": self.space.field, "digits": self.space.digits}
         return {"step": "hyperplane", **space, "include": whole_hex(self.include)}
 
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        points = np.arange(self.labels.size) if place is None else np.array([place])
+        planes, vectors = self.space.vectors(np.asarray(read)), self.space.vectors(points)
+        result: NDArray[np.bool_] = (planes @ vectors.T) % self.space.field == 0
+        return result
+
     def supports(self, counts: Codes, users: int) -> Codes:
         return self.space.covered(counts, self.labels.size)
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
@@ -369,10 +370,6 @@ class SupportOracle(Oracle):
     def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
 
-    def report_tables(self, reports: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return scores and likelihoods of the answers, (n, D) each; None where support alone tells them."""
-        return None
-
     @property
     def counters(self) -> int:
         return self.labels.size
@@ -427,6 +424,11 @@ class SupportOracle(Oracle):
     def audit(self) -> ClassAudit:
         return audit_classes(self._report_classes(), self.epsilon, pairs_of_classes(self.labels.size))
 
+    def loss_curve(self) -> LossCurve:
+        return LossCurve.of_pairs(
+            [[(each.count, each.weight, each.other) for each in self._report_classes()]]
+        )
+
     def certificates(self) -> tuple[Certificate, ...]:
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
 
@@ -447,3 +449,31 @@ class SupportOracle(Oracle):
         require_total(content)
         arguments = {name: value for name, value in content.items() if name != "total"}
         return cls(**arguments)
+
+
+def is_odd(numbers: Codes) -> NDArray[np.bool_]:
+    """Return whether a number >= 0 has an odd number of binary digits 1.
+
+    Examples
+    --------
+    >>> is_odd(np.array([0, 1, 3, 7]))
+    array([False,  True, False,  True])
+    """
+    odd: NDArray[np.bool_] = (np.bitwise_count(numbers) & 1).view(np.bool_)
+    return odd
+
+
+def hadamard_transform(counts: Codes) -> Codes:
+    """Return sum_y (-1)^(common digits of x and y) counts_y for every x, in K log K exact steps.
+
+    Examples
+    --------
+    >>> hadamard_transform(np.array([3, 1, 0, 0]))
+    array([4, 2, 4, 2])
+    """
+    sums, half = counts.copy(), 1
+    while half < len(sums):
+        pairs = sums.reshape(-1, 2, half)
+        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+        half *= 2
+    return sums

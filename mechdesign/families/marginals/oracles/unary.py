@@ -15,7 +15,16 @@ from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Moments, Shares, falling_product, from_factorials, mixed, one_more
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import Packed, as_texts, compiled, member_counts, padding, read_sets, width
+from mechdesign.exact.bits import (
+    Packed,
+    as_texts,
+    compiled,
+    member_counts,
+    padding,
+    read_sets,
+    unpacked_members,
+    width,
+)
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, own_bits
@@ -94,6 +103,22 @@ class UnaryEncoding(SupportOracle):
 
     def support_shares(self) -> Shares:
         return Fraction(self.keep, TOTAL), Fraction(self.add, TOTAL)
+
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        return unpacked_members(read, self.labels.size, place)
+
+    def weight_ratio(self) -> float:
+        """Return the odds of two bits: that of an answer j is 1 with p, that of another one with q.
+
+        The other bits have the same probabilities whichever of the two answers it is.
+
+        Examples
+        --------
+        >>> round(UnaryEncoding.optimised(5, 1.0).weight_ratio(), 6)  # e^-1
+        0.367879
+        """
+        own, other = self.support_shares()
+        return float((1 - own) * other / (own * (1 - other)))
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
         """Return the moments of how many of ``cells`` bits are set: each bit is independent."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -18,19 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
+from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps
+from mechdesign.collect.report_scores import ReportScores, without_scores
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import former_arguments
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import Packed, as_texts, read_sets
+from mechdesign.exact.bits import Packed, as_texts, read_sets, unpacked_members
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, BitSource, weight
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import audit_classes
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
@@ -207,6 +210,57 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     # Server
 
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return the scores of each question, of a product of sets."""
+        if self.sets.kind != "product":
+            raise without_scores(self.type)
+        self.aggregator().update(reports)  # refuses what is no report
+        read, result = self.read(reports), []
+        for axis, name in enumerate(self.attributes.shown()):
+            labels = tuple(map(str, self.attributes.labels[axis].shown()))
+            values, likelihood = self.attribute_tables(read, axis)
+            result.append(ReportScores(str(name), labels, values, np.ones(len(values)), likelihood))
+        return tuple(result)
+
+    def pair_scores(self, reports: Any, first: int, second: int) -> tuple[Array, Array]:
+        if self.sets.kind != "product":
+            raise without_scores(self.type)
+        values = self.pair_tables(self.read(reports), first, second)
+        return values, np.ones(len(values))
+
+    def pair_tables(self, read: Packed, first: int, second: int) -> Array:
+        """Return scores of pairs of values of two attributes, (n, k_1, k_2), of a product of sets.
+
+        With the share rho the set is drawn around the answer, and then holds another value of an attribute
+        with a = (w - 1)/(k - 1), apart in both: the product of the bits has the mean
+        (1 - rho) w_1 w_2/(k_1 k_2) + rho A_1 A_2 with A = (1 - a) I + a J, which is inverted.
+        """
+        share, even = self.include / TOTAL, 1.0
+        product: Array | None = None
+        bits = unpacked_members(read, 8 * read.shape[1])
+        for axis in (first, second):
+            size, width = self.law.factors[axis]
+            other = (width - 1.0) / (size - 1.0)
+            inverse = np.linalg.inv((1.0 - other) * np.eye(size) + other)
+            held: Array = bits[:, self.layout.places[(axis,)]] @ inverse
+            even = even * width / size * inverse.sum(axis=0)[0]
+            product = held if product is None else product[:, :, None] * held[:, None, :]
+        assert product is not None
+        result: Array = (product - (1.0 - share) * even) / share
+        return result
+
+    def attribute_tables(self, read: Packed, axis: int) -> tuple[Array, Array]:
+        """Return scores and likelihoods, both (n, k), about one question of a product of sets."""
+        cells, size = self.layout.places[(axis,)], self.attributes.sizes[axis]
+        bits = unpacked_members(read, 8 * read.shape[1])[:, cells]
+        width, share = self.law.factors[axis][1], self.include / TOTAL
+        own = share + (1.0 - share) * width / size
+        other = (width - own) / (size - 1)
+        ratio = (1.0 - own) / (size - width) / (own / width) if width < size else 1.0
+        values: Array = np.asarray((bits - other) / (own - other), dtype=np.float64)
+        likelihood: Array = np.where(bits, 1.0, ratio)
+        return values, likelihood
+
     def aggregator(self) -> SetCounts:
         return SetCounts(self)
 
@@ -334,6 +388,15 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     def audit(self) -> ClassAudit:
         """Return the exact audit of the two weights of a set: one that holds the answer, and any other."""
         return audit_classes(self.law.classes(self.include), self.epsilon)
+
+    def loss_curve(self) -> LossCurve:
+        """Return the curve of the pair that the fewest sets hold both of; where unknown, as if none did."""
+        classes, law = self.law.classes(self.include), self.law
+        if self.sets.kind != "product":
+            alone = min(law.holding, law.sets - law.holding)
+            counts = (law.holding - alone, alone, alone, law.sets - law.holding - alone)
+            classes = tuple(replace(each, count=count) for each, count in zip(classes, counts, strict=True))
+        return LossCurve.of_pairs([[(each.count, each.weight, each.other) for each in classes]])
 
     def certificates(self) -> tuple[Certificate, ...]:
         return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})

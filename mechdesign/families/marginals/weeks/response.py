@@ -23,6 +23,7 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
 from mechdesign.collect.oracle import Moments, Shares
+from mechdesign.collect.report_scores import ReportScores, question_of
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
 from mechdesign.core.guarantee import Guarantee, Proof
@@ -313,7 +314,13 @@ class WeeklyResponse(SupportOracle):
         """Return what was drawn once and the weekly sets of reports."""
         return packed[:, : self.cells.front], packed[:, self.cells.front :]
 
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        read, names = self.read(reports), tuple(map(str, self.labels.shown()))
+        values, likelihood = self.report_tables(read)
+        return (ReportScores(question_of(self), names, values, np.ones(len(read)), likelihood),)
+
     def report_tables(self, reports: Packed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return scores and likelihoods of the answers, (n, D) each, of reports that were read."""
         front, sets = self.parts_of(reports)
         fits, about = self.cells.supports(front, np.ascontiguousarray(sets))
         named = np.ones_like(fits) if about is None else about

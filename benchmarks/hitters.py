@@ -1,0 +1,279 @@
+"""Frequent strings: F1 and errors of the ten most frequent words, next to pure-ldp's three and to Bitstogram.
+
+Every method finds words of at most eight letters (40 bits) that it has no list of, with the same total
+epsilon a user. Judged are the ten strings with the largest estimates: F1 against the ten most frequent
+words, and the root mean squared error of the shares of these ten, a word that was not found counting as an
+estimate of 0.
+
+- *here*: the mechanism of ``heavy-hitters`` for these users, and ``top(10)`` of its estimate.
+- *PEM*, *TreeHist*, *SFP*: pure-ldp 1.2.0, its own clients and servers with Apple's count-mean sketch, the
+  only one of its oracles whose server does not go through all 2^40 strings. Steps of 8 bits (SFP: of two
+  letters), 32 prefixes a step. Above ``MOST_SLOW`` users they are not run: they take a minute each.
+- *PEM (hashing)*: the method of Wang, Li and Jha (2019) with optimal local hashing, five equal groups, steps
+  of 8 bits and 32 prefixes: written here, vectorised, for users by the million.
+- *Bitstogram*: Bassily, Nissim, Stemmer and Thakurta (2017), written here from the paper: half of the users
+  report a bucket of 8 bits of a public hash and one bit of their string by local hashing, the others the
+  string.
+
+Words: ``zipf`` has 10,000 words of random letters with shares 1/rank^1.1; ``real`` has the words of up to
+eight letters of the documentation that comes with Python (``pydoc_data.topics``), with their frequencies.
+
+The table is written to ``benchmarks/results/hitters.csv``, line by line.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mechdesign as md
+from mechdesign.families.hitters.prefix_hashing import extension_supports, hashes, text_supports
+from mechdesign.families.hitters.prefix_reports import BucketWeights
+from mechdesign.families.hitters.string_code import StringCode
+from mechdesign.show.tables import table
+
+TITLE = "Frequent strings: F1 and error of the top ten, 40 bits"
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LENGTH, BITS, WORDS, TOP, BEAM = 8, 40, 10_000, 10, 32
+USERS, EPSILONS = (100_000, 1_000_000), (1.0, 2.0, 4.0)
+MOST_SLOW = 100_000
+"""Users up to which pure-ldp is run."""
+
+WORK = 20_000.0
+"""Additions of the server a user."""
+
+RESULT = Path(__file__).parent / "results" / "hitters.csv"
+HEADER = ["words", "users", "epsilon", "method", "F1", "error", "seconds"]
+
+Words = NDArray[np.uint64]
+Found = dict[str, float]
+CODE = StringCode(LETTERS, BITS)
+
+
+def zipf_words() -> tuple[list[str], NDArray[np.float64]]:
+    """Return made words and their shares."""
+    rng = np.random.default_rng(7)
+    words: dict[str, None] = {}
+    while len(words) < WORDS:
+        words["".join(rng.choice(list(LETTERS), size=rng.integers(3, LENGTH + 1)))] = None
+    shares = 1.0 / np.arange(1, WORDS + 1) ** 1.1
+    return list(words), shares / shares.sum()
+
+
+def real_words() -> tuple[list[str], NDArray[np.float64]]:
+    """Return the words of Python's own documentation and their shares."""
+    from pydoc_data.topics import topics
+
+    text = " ".join(topics.values()).lower()
+    counts = Counter(word for word in re.findall("[a-z]+", text) if len(word) <= LENGTH)
+    words, times = zip(*counts.most_common(WORDS), strict=True)
+    return list(words), np.array(times) / sum(times)
+
+
+SOURCES = {"zipf": zipf_words, "real": real_words}
+
+
+# Methods: from the answers of all users to estimated shares
+
+
+def here(answers: list[str], epsilon: float, rng: np.random.Generator) -> Found:
+    """Return the strings and shares of the mechanism of this package."""
+    work = WORK * len(answers)
+    problem = md.HeavyHitters(users=len(answers), epsilon=epsilon, alphabet=LETTERS, length=LENGTH, work=work)
+    mechanism = md.solve(problem, method="dynamic-program").mechanism()
+    estimate = mechanism.estimate(mechanism.randomize(answers, rng=rng))
+    return dict(zip(estimate.strings, estimate.value.tolist(), strict=True)) | dict(estimate.further)
+
+
+class Hashing:
+    """Optimal local hashing of strings of bits, vectorised: reports of a group and estimates."""
+
+    def __init__(self, epsilon: float, texts: Words, length: int, rng: np.random.Generator) -> None:
+        buckets = max(1, round(math.log2(math.exp(epsilon) + 1.0)))
+        self.weights, self.length, self.users = BucketWeights.of(epsilon, buckets), length, len(texts)
+        bits = length + buckets - 1
+        self.seeds = rng.integers(0, 1 << bits, len(texts), dtype=np.uint64)
+        own = hashes(self.seeds, texts, buckets)
+        other = (own + rng.integers(1, 1 << buckets, len(texts))) % (1 << buckets)
+        stays = rng.random(len(texts)) < float(self.weights.support_shares()[0])
+        self.values = np.where(stays, own, other).astype(np.uint8)
+
+    def _shares(self, supports: NDArray[Any]) -> NDArray[np.float64]:
+        own, other = (float(share) for share in self.weights.support_shares())
+        shares: NDArray[np.float64] = (supports / self.users - other) / (own - other)
+        return shares
+
+    def extensions(self, prefix: int, step: int) -> NDArray[np.float64]:
+        """Return the estimates of all extensions of a prefix by ``step`` bits."""
+        bits = self.weights.bits
+        return self._shares(extension_supports(self.seeds, self.values, prefix, step, self.length, bits))
+
+    def of(self, texts: Words) -> NDArray[np.float64]:
+        """Return the estimates of some strings."""
+        return self._shares(text_supports(self.seeds, self.values, texts, self.length, self.weights.bits))
+
+
+def prefix_extension(answers: list[str], epsilon: float, rng: np.random.Generator) -> Found:
+    """Return what PEM with local hashing finds: five equal groups, 32 prefixes."""
+    codes = rng.permutation(CODE.encode(answers))
+    kept, shares = np.zeros(1, dtype=np.uint64), np.zeros(1)
+    for turn, group in enumerate(np.array_split(codes, BITS // 8)):
+        length = 8 * (turn + 1)
+        oracle = Hashing(epsilon, group >> np.uint64(BITS - length), length, rng)
+        shares = np.concatenate([oracle.extensions(int(prefix), 8) for prefix in kept])
+        extended = (kept[:, None] << np.uint64(8) | np.arange(256, dtype=np.uint64)).ravel()
+        best = np.argsort(-shares)[:BEAM]
+        kept, shares = extended[best], shares[best]
+    return dict(zip(CODE.decode(kept), shares.tolist(), strict=True))
+
+
+def bitstogram(answers: list[str], epsilon: float, rng: np.random.Generator) -> Found:
+    """Return what Bitstogram finds: a bit of the string by a bucket of it, and a confirmation."""
+    codes = rng.permutation(CODE.encode(answers))
+    half = len(codes) // 2
+    factor = int(rng.integers(1 << 40, 1 << 62)) | 1
+    bucket = (codes * np.uint64(factor)) >> np.uint64(56)  # a public hash to 8 bits
+    candidates = np.zeros(256, dtype=np.uint64)
+    for place, group in enumerate(np.array_split(np.arange(half), BITS)):
+        bit = codes[group] >> np.uint64(BITS - 1 - place) & np.uint64(1)
+        shares = (
+            Hashing(epsilon, bucket[group] << np.uint64(1) | bit, 9, rng).extensions(0, 9).reshape(256, 2)
+        )
+        candidates = candidates << np.uint64(1) | (shares[:, 1] > shares[:, 0]).astype(np.uint64)
+    shares = Hashing(epsilon, codes[half:], BITS, rng).of(candidates)
+    return dict(zip(CODE.decode(candidates), shares.tolist(), strict=True))
+
+
+class _OldZeros:
+    """numpy, whose ``zeros`` takes None for a shape, as it did before version 2."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def zeros(shape: Any) -> NDArray[np.float64]:
+        return np.zeros(() if shape is None else shape)
+
+
+def _bits_of(words: list[str]) -> dict[str, str]:
+    return {word: f"{code:0{BITS}b}" for word, code in zip(words, CODE.encode(words).tolist(), strict=True)}
+
+
+def _pure_ldp(kind: str, answers: list[str], epsilon: float, rng: np.random.Generator) -> Found:
+    """Return what a method of pure-ldp finds, by its own clients and servers."""
+    import random
+
+    from pure_ldp import heavy_hitters as library
+    from pure_ldp.core import _freq_oracle_server
+    from pure_ldp.frequency_oracles.apple_cms import CMSClient, CMSServer
+
+    _freq_oracle_server.np = _OldZeros()  # its servers without a domain need numpy before version 2
+    seed = int(rng.integers(1 << 31))
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 (the library draws from numpy's old generator)
+    part = epsilon if kind == "PEM" else epsilon / 2.0
+    sketch = CMSServer(part, 8, 1024)
+    oracle = CMSClient(part, sketch.get_hash_funcs(), 1024)
+    if kind == "SFP":
+        alphabet = set(LETTERS)
+        client: Any = library.SFPClient(epsilon, 2, LENGTH, alphabet, str, oracle)
+        server: Any = library.SFPServer(epsilon, 2, LENGTH, set(LETTERS), str, sketch)
+        texts = {word: word for word in set(answers)}
+    else:
+        texts = _bits_of(sorted(set(answers)))
+        if kind == "PEM":
+            client = library.PEMClient(epsilon, 0, BITS, 8, fo_client=oracle, index_mapper=str)
+            server = library.PEMServer(epsilon, 0, BITS, 8, fo_server=sketch, index_mapper=str)
+        else:
+            client = library.TreeHistClient(epsilon, 8, BITS, fo_client=oracle, index_mapper=str)
+            server = library.TreeHistServer(epsilon, BITS, 8, fo_server=sketch, index_mapper=str)
+    for answer in answers:
+        server.aggregate(client.privatise(texts[answer]))
+    strings, times = server.find_heavy_hitters(k=BEAM)
+    shares = np.asarray(times, dtype=np.float64) / len(answers)
+    back = {text.rstrip("*"): word for word, text in texts.items()}
+    return {
+        back.get(str(text).rstrip("*"), str(text)): float(s) for text, s in zip(strings, shares, strict=True)
+    }
+
+
+Method = Callable[[list[str], float, np.random.Generator], Found]
+
+METHODS: dict[str, Method] = {
+    "here": here,
+    "PEM (hashing)": prefix_extension,
+    "Bitstogram": bitstogram,
+    "PEM": lambda answers, epsilon, rng: _pure_ldp("PEM", answers, epsilon, rng),
+    "TreeHist": lambda answers, epsilon, rng: _pure_ldp("TreeHist", answers, epsilon, rng),
+    "SFP": lambda answers, epsilon, rng: _pure_ldp("SFP", answers, epsilon, rng),
+}
+SLOW = ("PEM", "TreeHist", "SFP")
+
+
+def judged(found: Found, answers: list[str]) -> tuple[float, float]:
+    """Return F1 of the ten largest estimates, and the error of the shares of the ten most frequent words.
+
+    Examples
+    --------
+    >>> judged({"a": 0.5, "b": 0.25}, ["a"] * 3 + ["c"])
+    (0.2, 0.11180339887498948)
+    """
+    truth = Counter(answers).most_common(TOP)
+    listed = sorted(found, key=lambda text: -found[text])[:TOP]
+    hits = sum(word in listed for word, _ in truth)
+    errors = [found.get(word, 0.0) - times / len(answers) for word, times in truth]
+    return hits / TOP, math.sqrt(math.fsum(error**2 for error in errors) / TOP)
+
+
+def lines(users: tuple[int, ...], methods: list[str], repetitions: int) -> Iterator[list[str]]:
+    """Yield one line a setting and method, averaged over repetitions."""
+    for name, source in SOURCES.items():
+        words, shares = source()
+        for count in users:
+            for epsilon in EPSILONS:
+                for method in methods:
+                    if method in SLOW and count > MOST_SLOW:
+                        continue
+                    scores, start = [], time.process_time()
+                    turns = 1 if method in SLOW else repetitions
+                    for turn in range(turns):
+                        rng = np.random.default_rng([turn, count, int(epsilon)])
+                        answers = np.array(words)[rng.choice(len(words), size=count, p=shares)].tolist()
+                        scores.append(judged(METHODS[method](answers, epsilon, rng), answers))
+                    f1, error = np.mean(scores, axis=0).tolist()
+                    seconds = (time.process_time() - start) / turns
+                    yield [
+                        name,
+                        str(count),
+                        f"{epsilon:g}",
+                        method,
+                        f"{f1:.2f}",
+                        f"{error:.5f}",
+                        f"{seconds:.0f}",
+                    ]
+
+
+def run(quick: bool = False) -> None:
+    """Print the table; without ``quick`` write it to the folder of results."""
+    from benchmarks.rivals import version
+
+    methods = [name for name in METHODS if name not in SLOW or (not quick and version("pure-ldp") != "-")]
+    users = (20_000,) if quick else USERS
+    rows = []
+    for line in lines(users, methods, 1 if quick else 3):
+        rows.append(line)
+        print(", ".join(line), flush=True)
+        if not quick:
+            with RESULT.open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
+    print(table(HEADER, rows))

@@ -1,0 +1,66 @@
+// Sets of items, and keys with values
+
+// The sorted numbers of items, or of keys with the part of the range that each value is.
+function readItems(asked, answer, name) {
+  const pairs = "low" in asked;
+  const right = pairs ? answer !== null && typeof answer === "object" && !Array.isArray(answer) : Array.isArray(answer);
+  if (!right) fail(`${name}${JSON.stringify(answer)} is not ${pairs ? "an object of keys and numbers" : "a list of items"}`);
+  const one = { name: asked.name, size: asked.size, labels: asked.labels };
+  const range = { name: asked.name, low: asked.low, high: asked.high };
+  const found = new Map();
+  for (const item of pairs ? Object.keys(answer) : answer) {
+    const plain = pairs && asked.labels === null && /^[0-9]+$/.test(item) ? Number(item) : item;
+    found.set(read(one, plain), pairs ? read(range, answer[item]) : null);
+  }
+  if (found.size > asked.most) fail(`${name}${found.size} items, and at most ${asked.most} are allowed`);
+  return [...found.entries()].sort((left, right) => left[0] - right[0]);
+}
+
+CODES.items = function (step, answered, bits) {
+  const total = step.items + step.length;
+  let held = answered.map(([code]) => code);
+  if ("low" in RECIPE.inputs[0]) {
+    // each key becomes one of the ends of its range; an integer is drawn for nothing where there is none
+    const drawn = bits.integers(Math.max(1, answered.length));
+    held = answered.map(([key, unit], place) => {
+      const end = BigInt(Math.floor(Math.min(unit * Number(TOTAL), Number(TOTAL))));
+      return 2 * key + (drawn[place] < end ? 1 : 0);
+    });
+  }
+  if (held.length > step.length) {
+    for (let place = 0; place < step.length; place++) {
+      const other = place + bits.below(held.length - place);
+      [held[place], held[other]] = [held[other], held[place]];
+    }
+  }
+  held = held.slice(0, step.length);
+  for (let place = step.items; held.length < step.length; place++) held.push(place);
+  held.sort((left, right) => left - right);
+
+  // A uniform subset of the items that are not among some, in order.
+  const others = (without, count) => {
+    const chosen = new Set();
+    const most = total - without.length;
+    for (let last = most - count; last < most; last++) {
+      const drawn = bits.below(last + 1);
+      chosen.add(chosen.has(drawn) ? last : drawn);
+    }
+    return new Set([...chosen].map((rank) => without.reduce((item, each) => item + (item >= each ? 1 : 0), rank)));
+  };
+
+  let members;
+  if (bits.integer() < whole(step.include)) {
+    let ways;
+    do {
+      const own = held[bits.below(step.length)];
+      members = others([own], step.size - 1).add(own);
+      const drawn = members;
+      ways = held.filter((item) => drawn.has(item)).length;
+    } while (bits.below(ways) !== 0);
+  } else members = others(held, step.size);
+  const listed = [...members].filter((item) => item < step.items).sort((left, right) => left - right);
+  if (step.sparse) return listed.join(".") || "none";
+  const flags = new Array(step.items).fill(false);
+  for (const item of listed) flags[item] = true;
+  return "x" + hex(packed(flags));
+};

@@ -1,0 +1,163 @@
+"""The servers of a process, one for respondents and one for the owner, until a signal ends both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mechdesign.core.errors import ParameterError
+
+MOST_PORT = 65535
+HEAD_SECONDS = 20.0
+"""How long the head of a request may take to arrive."""
+IDLE_SECONDS = 5
+"""How long a connection may wait for its next request."""
+MOST_CONNECTIONS = 1000
+"""Connections at once; more are answered with 503."""
+MOST_HEAD = 1 << 14
+"""Bytes of the head of a request."""
+ENDING_SECONDS = 5
+
+
+class Impatient(H11Protocol):
+    """A connection that is closed where the head of a request does not arrive in time."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._late is not None:
+            self._late.cancel()
+
+    def _watch(self) -> None:
+        """Set the clock while a head is awaited, and stop it when one is complete."""
+        is_awaited = self.conn.their_state is h11.IDLE
+        if is_awaited and self._late is None:
+            self._late = self.loop.call_later(HEAD_SECONDS, self._leave)
+        elif not is_awaited and self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _leave(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to who runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bound(host: str, port: int, option: str) -> socket.socket:
+    """Return a socket that listens; ParameterError names the option where it cannot."""
+    if not 0 <= port <= MOST_PORT:
+        raise ParameterError(option, f"{port} is not from 0 to {MOST_PORT}", "give another port")
+    listening = None
+    try:
+        families = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = families[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except (OSError, UnicodeError) as error:
+        if listening is not None:
+            listening.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(
+            option, f"cannot serve on {host}:{port} ({reason})", "give another one"
+        ) from None
+    return listening
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody else's machine reaches a host.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve_until_signal(served: Sequence[tuple[Any, socket.socket]], begun: Callable[[], None]) -> None:
+    """Serve applications on their sockets until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    served : sequence of (application, socket)
+    begun : callable
+        Called once all of them serve.
+    """
+    forbid_core_dumps()
+    servers = [_Server(_config(application)) for application, _ in served]
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+
+        def end() -> None:
+            for server in servers:
+                server.should_exit = True
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # Windows
+                loop.add_signal_handler(number, end)
+        tasks = [
+            asyncio.create_task(server.serve(sockets=[listening]))
+            for server, (_, listening) in zip(servers, served, strict=True)
+        ]
+        while not all(server.started for server in servers) and not any(task.done() for task in tasks):
+            await asyncio.sleep(0.01)
+        begun()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(serve())
+
+
+def forbid_core_dumps() -> None:
+    """See to it that a crash writes no memory to the disk: it has messages with their links."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # Windows
+        resource = importlib.import_module("resource")
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _config(application: Any) -> uvicorn.Config:
+    """Return the limits of a server: no log of requests, whose addresses would tell who answered when."""
+    return uvicorn.Config(
+        application,
+        http=Impatient,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        date_header=True,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=ENDING_SECONDS,
+        limit_concurrency=MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=MOST_HEAD,
+    )
