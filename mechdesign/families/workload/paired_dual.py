@@ -100,7 +100,8 @@ class Halves:
 
     def even(self, vector: Array) -> Array:
         """Return the coordinates of a vector that reversal leaves as it is, in the first block."""
-        return self.parts(vector[None, :])[0][0]
+        coordinates: Array = self.parts(vector[None, :])[0][0]
+        return coordinates
 
     def back(self, vector: Array) -> Array:
         """Return the vector with these coordinates in the first block."""

@@ -86,7 +86,7 @@ LARGEST_PRICED = 128
 
 
 @dataclass(frozen=True, eq=False)
-class DesignState:
+class WeightState:
     """Weights with their value, the gains g_y, the inverse of M in blocks, and mu in the even coordinates."""
 
     weights: Array
@@ -96,7 +96,7 @@ class DesignState:
     inverses: list[Array]
 
 
-class Design:
+class WeightProgram:
     """The program of the weights of some patterns.
 
     Parameters
@@ -111,7 +111,7 @@ class Design:
     Examples
     --------
     >>> columns, gram = np.array([[1.5, 0.5], [0.5, 1.5]]), np.array([[0.5, -0.5], [-0.5, 0.5]])
-    >>> response = Design(columns, gram, Halves(2, False), np.full(2, 0.5))
+    >>> response = WeightProgram(columns, gram, Halves(2, False), np.full(2, 0.5))
     >>> state = response.improved(np.array([0.8, 0.2]), 10)
     >>> state.weights.round(9).tolist(), round(state.value, 9)
     ([0.5, 0.5], 2.0)
@@ -121,7 +121,7 @@ class Design:
         self.parts, self.grams = halves.parts(columns), halves.blocks(gram)
         self.ones, self.shares = halves.even(np.ones(halves.size)), halves.even(shares)
 
-    def state(self, weights: Array, multiplier: Array) -> DesignState | None:
+    def state(self, weights: Array, multiplier: Array) -> WeightState | None:
         """Return value and gains; None where M is singular."""
         value, gains, inverses = 0.0, np.zeros(len(weights)), []
         for part, gram in zip(self.parts, self.grams, strict=True):
@@ -135,9 +135,9 @@ class Design:
             gains += np.einsum("kn,kn->k", part @ (inverse @ gram @ inverse), part)
         if not math.isfinite(value) or float(gains.min()) <= 0.0:
             return None
-        return DesignState(weights, multiplier, value, gains, inverses)
+        return WeightState(weights, multiplier, value, gains, inverses)
 
-    def improved(self, weights: Array, steps: int, multiplier: Array | None = None) -> DesignState | None:
+    def improved(self, weights: Array, steps: int, multiplier: Array | None = None) -> WeightState | None:
         """Return better weights after some steps; None where there is no feasible step at all.
 
         The weights to begin with need not be feasible.
@@ -160,14 +160,14 @@ class Design:
                 power = max(0.5, power / 2.0)
         return state
 
-    def _step(self, state: DesignState, multiplier: Array, power: float) -> DesignState | None:
+    def _step(self, state: WeightState, multiplier: Array, power: float) -> WeightState | None:
         """Return the state after one step with this power."""
         scale = float(state.gains.mean())
         amounts = state.weights * (state.gains / scale) ** power
-        found = self._multiplier(amounts, multiplier / scale, power)
-        if found is None:
+        prices = self._multiplier(amounts, multiplier / scale, power)
+        if prices is None:
             return None
-        return self.state(amounts * (self.parts[0] @ found) ** -power, found * scale)
+        return self.state(amounts * (self.parts[0] @ prices) ** -power, prices * scale)
 
     def _multiplier(self, amounts: Array, start: Array, power: float) -> Array | None:
         """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they fail."""
@@ -243,9 +243,9 @@ class PatternSearch:
         distinct: Sets = sets[np.sort(first)]
         return distinct
 
-    def _design(self) -> Design:
+    def _design(self) -> WeightProgram:
         columns = columns_of(self.sets, self.power)
-        return Design(columns / (columns @ self.shares)[:, None], self.gram, self.halves, self.shares)
+        return WeightProgram(columns / (columns @ self.shares)[:, None], self.gram, self.halves, self.shares)
 
     @property
     def error(self) -> float:
@@ -319,8 +319,8 @@ def reweighted(problem: LinearQueries, gap: float | None = None, seed: int = 0) 
     notes: dict[str, Any] = {"patterns": len(sets), "rounds": rounds}
     solver = "multiplicative weights, patterns priced by local search"
     weighed = problem.queries.size <= LARGEST_PRICED
-    found = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
-    return found if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, found)
+    solved = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
+    return solved if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, solved)
 
 
 def _search(problem: LinearQueries, bound: PairedBound, gap: float, seed: int) -> tuple[PatternSearch, int]:

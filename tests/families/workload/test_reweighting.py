@@ -13,7 +13,7 @@ from mechdesign.families.workload.pattern_sets import arcs, block_patterns
 from mechdesign.families.workload.patterns import columns_of
 from mechdesign.families.workload.query_columns import earlier_images
 from mechdesign.families.workload.query_outcomes import spectral_bound
-from mechdesign.families.workload.reweighting import Design
+from mechdesign.families.workload.reweighting import WeightProgram
 
 
 def problem_of(name: str, size: int, epsilon: float, **more) -> md.LinearQueries:
@@ -46,7 +46,7 @@ def test_multiplicative_steps_end_at_the_optimum_of_the_interior_point_method(si
     columns, gram = random_columns(problem, 40), problem.design_gram
     basis = Basis.of(gram, problem.shares)
     best = Master(columns, gram, problem.shares, basis).best_weights().value
-    design = Design(columns, gram, Halves(size, True), problem.shares)
+    design = WeightProgram(columns, gram, Halves(size, True), problem.shares)
     state = design.improved(np.full(len(columns), 1.0 / len(columns)), 300)
     assert best * (1.0 - 1e-7) <= state.value <= best * (1.0 + 1e-4)
     whole = (state.weights @ columns + (state.weights @ columns)[::-1]) / 2.0
@@ -56,7 +56,7 @@ def test_multiplicative_steps_end_at_the_optimum_of_the_interior_point_method(si
 def test_a_step_with_the_power_one_half_never_raises_the_error():
     problem = problem_of("prefix", 14, 3.0)
     columns = random_columns(problem, 60)
-    design = Design(columns, problem.design_gram, Halves(14, True), problem.shares)
+    design = WeightProgram(columns, problem.design_gram, Halves(14, True), problem.shares)
     state, values = design.improved(np.full(len(columns), 1.0 / len(columns)), 0), []
     for _ in range(30):
         state = design._step(state, state.multiplier, 0.5)
