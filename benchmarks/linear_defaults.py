@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
 import math
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +53,30 @@ def measured(name: str, workload: Any, epsilon: float) -> dict[str, Any]:
     return row
 
 
+RESULTS = Path(__file__).parent / "results" / "linear_defaults.csv"
+SAVED = ("workload", "n", "epsilon", "method", "error", "bound", "ratio", "reports", "seconds")
+
+
+def save(size: int, name: str, epsilon: float) -> None:
+    """Measure the default alone and replace its row in the file of results."""
+    problem = md.LinearQueries(workload=workloads(size)[name], epsilon=epsilon)
+    begun = time.process_time()
+    solution = md.solve(problem)
+    seconds = time.process_time() - begun
+    ratio = solution.value / solution.bound if solution.bound else math.nan
+    figures = [f"{solution.value:.6g}", f"{solution.bound:.6g}", f"{ratio:.4f}"]
+    reports = str(len(solution.variables["patterns"]))
+    row = [name, str(size), f"{epsilon:g}", solution.method, *figures, reports, f"{seconds:.1f}"]
+    rows = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="") as file:
+            rows = [line for line in list(csv.reader(file))[1:] if line[:3] != row[:3]]
+    rows = sorted([*rows, row], key=lambda line: (line[0], int(line[1]), float(line[2])))
+    with RESULTS.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([SAVED, *rows])
+    print("  ".join(row), flush=True)
+
+
 def shown(row: dict[str, Any]) -> list[str]:
     """Return a row of the table."""
     bound = row["bound"]
@@ -71,5 +98,10 @@ def run(quick: bool, sizes: tuple[int, ...] = (129, 256), names: tuple[str, ...]
     print(table(list(COLUMNS), lines), flush=True)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1] == "save":
+    for size, name, epsilon in itertools.product(
+        map(int, sys.argv[2].split(",")), sys.argv[3].split(","), map(float, sys.argv[4].split(","))
+    ):
+        save(size, name, epsilon)
+elif __name__ == "__main__":
     run(False, tuple(map(int, sys.argv[1].split(","))), tuple(sys.argv[2:]))

@@ -140,7 +140,7 @@ class Pool:
 
     def _distinct(self, sets: Sets) -> Sets:
         if self.basis.is_mirrored:
-            sets = np.where(_before(sets)[:, None], sets, sets[:, ::-1])
+            sets = earlier_images(sets)
         proper = sets[sets.any(axis=1) & ~sets.all(axis=1)]
         return np.unique(proper, axis=0)
 
@@ -196,12 +196,19 @@ class Pool:
         return best.value - float(self.shares @ np.diag(self.centered))
 
 
-def _before(sets: Sets) -> Sets:
-    """Return which sets are not after their mirror image, in the order of their bits."""
+def earlier_images(sets: Sets) -> Sets:
+    """Return each set or its mirror image, whichever is first in the order of bits.
+
+    Examples
+    --------
+    >>> earlier_images(np.array([[1, 0], [0, 1]], dtype=bool)).astype(int).tolist()
+    [[0, 1], [0, 1]]
+    """
     differs = sets != sets[:, ::-1]
     first = np.argmax(differs, axis=1)
-    earlier: Sets = ~sets[np.arange(len(sets)), first] | ~differs.any(axis=1)
-    return earlier
+    earlier = ~sets[np.arange(len(sets)), first] | ~differs.any(axis=1)
+    images: Sets = np.where(earlier[:, None], sets, sets[:, ::-1])
+    return images
 
 
 def column_generation(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:

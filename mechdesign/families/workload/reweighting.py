@@ -1,0 +1,376 @@
+"""``linear-queries`` of 65 to 1,024 types: patterns weighed by multiplicative steps, priced by local search.
+
+**Weights, by multiplicative steps.**
+minimise  f(w) = tr(G M(w)^-1)   subject to  w >= 0,  sum w_y z_y = 1,      M(w) = sum w_y z_y z_y'
+
+**Statement.** Let w be feasible and positive, g_y = z_y' M^-1 G M^-1 z_y, and let mu be such that the weights
+
+    w'_y = w_y sqrt(g_y / (mu.z_y)),    mu.z_y > 0,
+
+are feasible too. Then f(w') <= f(w).
+
+*Proof.* With W~ the centered queries, f(w) is the least sum over y of |a_y|^2 / w_y over vectors a_y with
+sum a_y z_y' = W~ (Gauss and Markov), attained by a_y = w_y W~ M^-1 z_y. With these a_y the sum at other
+weights u is s(u) = sum w_y^2 g_y / u_y, so f(u) <= s(u) and f(w) = s(w). The least s(u) over all feasible u
+has the slopes w_y^2 g_y / u_y^2 = mu.z_y: it is at u = w', and f(w') <= s(w') <= s(w) = f(w). QED
+
+The mu of a power p in place of 1/2 are the minimum of the convex function 1.mu + sum w_y g_y^p (mu.z_y)^(1-p)
+/ (p - 1), by Newton's steps with n unknowns. Powers up to 8 are tried, and taken where f falls: 25 steps are
+then as good as several hundred. A step costs K n^2, an interior-point step of :mod:`master` costs K n^4.
+
+**Pricing** goes by the numbers B = W~ M^-1 and mu of these weights, by exchange of one type at a time. That
+finds patterns, and proves nothing: the bound is that of :mod:`mechdesign.families.workload.paired_dual`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.problem import Outcome
+from mechdesign.families.workload.few_queries import why_not_few_queries
+from mechdesign.families.workload.linear_queries import LinearQueries
+from mechdesign.families.workload.master import DualPrices, shaken
+from mechdesign.families.workload.paired_dual import (
+    Halves,
+    PairedBound,
+    is_about_an_order,
+    overlaps,
+    paired_bound,
+)
+from mechdesign.families.workload.pattern_sets import arcs, block_patterns, field_sets, why_not_symmetric
+from mechdesign.families.workload.patterns import Array, Sets, columns_of
+from mechdesign.families.workload.query_columns import earlier_images, with_mirror_images
+from mechdesign.families.workload.query_outcomes import infeasible, outcome
+from mechdesign.families.workload.simple_reports import or_simple
+from mechdesign.families.workload.weights import feasible_patterns
+
+FEWEST_TYPES, MOST_TYPES = 65, 1024
+
+DRAWN, MOST_ENTRIES = 48, 1 << 23
+"""Patterns per type that are drawn, and their entries in all, at most; twice as many with mirror images."""
+
+STARTS, MOST_STARTED = 40, 1 << 20
+"""Starts of the local search per type and round, and their entries in all, at most."""
+
+ADDED = 15
+"""Patterns per type that enter in a round, at most."""
+
+NEW_SHARE = 0.05
+"""The weight of all patterns that enter, as a part of all weights."""
+
+ROUNDS, MOST_WORK = 16, 1 << 34
+"""Rounds of pricing; beyond the work, K n^2 of all rounds in one block, another one is not begun."""
+
+FIRST_STEPS, NEXT_STEPS = 25, 15
+
+LARGEST_ALONE, LIFTED, BLURRED, LIKELY = 256, 4, 2, 4.0
+"""From more types on, the search for an order of types begins with the patterns of half as many, as many per
+type at most, and with as many images of each with other borders; their weight next to that of all others."""
+
+LITTLE = 3e-4
+"""The search ends with a round that gains a smaller part of the error."""
+
+NEGLIGIBLE = 1e-3
+"""Patterns with a smaller part of the largest weight leave the search."""
+
+LARGEST_POWER = 8.0
+FEASIBLE = 1e-7
+NEWTON = 50
+
+LARGEST_PRICED = 128
+"""Types up to which the patterns of the solution have prices: these solve equations of all patterns."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightState:
+    """Weights with their value, the gains g_y, the inverse of M in blocks, and mu in the even coordinates."""
+
+    weights: Array
+    multiplier: Array
+    value: float
+    gains: Array
+    inverses: list[Array]
+
+
+class WeightProgram:
+    """The program of the weights of some patterns.
+
+    Parameters
+    ----------
+    columns : (K, n) array
+        Patterns z with pi.z = 1; with mirror images where ``halves`` says so.
+    gram : (n, n) array
+    halves : Halves
+    shares : (n,) array
+        pi.
+
+    Examples
+    --------
+    >>> columns, gram = np.array([[1.5, 0.5], [0.5, 1.5]]), np.array([[0.5, -0.5], [-0.5, 0.5]])
+    >>> response = WeightProgram(columns, gram, Halves(2, False), np.full(2, 0.5))
+    >>> state = response.improved(np.array([0.8, 0.2]), 10)
+    >>> state.weights.round(9).tolist(), round(state.value, 9)
+    ([0.5, 0.5], 2.0)
+    """
+
+    def __init__(self, columns: Array, gram: Array, halves: Halves, shares: Array) -> None:
+        self.parts, self.grams = halves.parts(columns), halves.blocks(gram)
+        self.ones, self.shares = halves.even(np.ones(halves.size)), halves.even(shares)
+
+    def state(self, weights: Array, multiplier: Array) -> WeightState | None:
+        """Return value and gains; None where M is singular."""
+        value, gains, inverses = 0.0, np.zeros(len(weights)), []
+        for part, gram in zip(self.parts, self.grams, strict=True):
+            try:
+                inverse = np.linalg.inv((part * weights[:, None]).T @ part)
+            except np.linalg.LinAlgError:
+                return None
+            inverse = (inverse + inverse.T) / 2.0
+            inverses.append(inverse)
+            value += float(np.sum(gram * inverse))
+            gains += np.einsum("kn,kn->k", part @ (inverse @ gram @ inverse), part)
+        if not math.isfinite(value) or float(gains.min()) <= 0.0:
+            return None
+        return WeightState(weights, multiplier, value, gains, inverses)
+
+    def improved(self, weights: Array, steps: int, multiplier: Array | None = None) -> WeightState | None:
+        """Return better weights after some steps; None where there is no feasible step at all.
+
+        The weights to begin with need not be feasible.
+        """
+        begun = self.state(weights, self.ones)
+        if begun is None:
+            return None
+        level = float(begun.gains @ weights) * self.shares  # the same price for all
+        starts = [level] if multiplier is None else [multiplier, level]
+        power = 1.0  # its Newton steps get there from anywhere: a logarithm is their barrier
+        state = next((step for step in (self._step(begun, start, power) for start in starts) if step), None)
+        for _ in range(steps if state is not None else 0):
+            assert state is not None
+            step = self._step(state, state.multiplier, power)
+            if step is not None and step.value <= state.value:
+                state, power = step, min(LARGEST_POWER, 1.4 * power)
+            elif power == 0.5:
+                break
+            else:
+                power = max(0.5, power / 2.0)
+        return state
+
+    def _step(self, state: WeightState, multiplier: Array, power: float) -> WeightState | None:
+        """Return the state after one step with this power."""
+        scale = float(state.gains.mean())
+        amounts = state.weights * (state.gains / scale) ** power
+        prices = self._multiplier(amounts, multiplier / scale, power)
+        if prices is None:
+            return None
+        return self.state(amounts * (self.parts[0] @ prices) ** -power, prices * scale)
+
+    def _multiplier(self, amounts: Array, start: Array, power: float) -> Array | None:
+        """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they fail."""
+        part, mu = self.parts[0], start
+        prices = part @ mu
+        if float(prices.min()) <= 0.0:
+            return None
+
+        def height(mu: Array, prices: Array) -> float:
+            if power == 1.0:
+                return float(self.ones @ mu) - float(amounts @ np.log(prices))
+            return float(self.ones @ mu) + float(amounts @ prices ** (1.0 - power)) / (power - 1.0)
+
+        for _ in range(NEWTON):
+            weights = amounts * prices**-power
+            missing = self.ones - part.T @ weights
+            if float(np.abs(missing).max()) <= FEASIBLE:
+                return mu
+            try:
+                move = -np.linalg.solve((part * (power * weights / prices)[:, None]).T @ part, missing)
+            except np.linalg.LinAlgError:
+                return None
+            moved, slope, size = part @ move, float(missing @ move), 1.0
+            if not math.isfinite(slope):
+                return None
+            before = height(mu, prices)
+            while size > 1e-4:
+                there = prices + size * moved
+                if float(there.min()) > 0.0 and (
+                    height(mu + size * move, there) <= before + 0.1 * size * slope
+                    or abs(slope) <= 1e-10 * abs(before)
+                ):
+                    break
+                size /= 2.0
+            else:
+                return None
+            mu, prices = mu + size * move, there
+        return None
+
+
+class PatternSearch:
+    """The patterns in use, their weights, and what local search adds to them.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    sets : (K, n) array of bool
+        Patterns to begin with.
+    likely : int
+        How many of them, the first ones, have most of the weight to begin with.
+    """
+
+    def __init__(self, problem: LinearQueries, sets: Sets, likely: int = 0) -> None:
+        self.problem, self.power = problem, math.exp(problem.epsilon)
+        self.shares, self.gram = problem.shares, problem.design_gram
+        self.halves = Halves.of(self.gram, self.shares)
+        first = len(self._distinct(sets[:likely]))
+        self.sets = self._distinct(sets)
+        masses = columns_of(self.sets, self.power) @ self.shares
+        weights = masses**2 / float(masses @ masses)  # as for the field
+        weights[:first] *= LIKELY / max(float(weights[:first].sum()), 1e-300)
+        state = self._design().improved(weights, FIRST_STEPS)
+        assert state is not None, "arcs and single types determine all shares, and have feasible weights"
+        self.state = state
+
+    def _distinct(self, sets: Sets) -> Sets:
+        """Return each proper set once, the first one of a pair of mirror images for both, in their order."""
+        if self.halves.mirrored:
+            sets = earlier_images(sets)
+        sets = sets[sets.any(axis=1) & ~sets.all(axis=1)]
+        packed = np.packbits(sets, axis=1)
+        _, first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True)
+        distinct: Sets = sets[np.sort(first)]
+        return distinct
+
+    def _design(self) -> WeightProgram:
+        columns = columns_of(self.sets, self.power)
+        return WeightProgram(columns / (columns @ self.shares)[:, None], self.gram, self.halves, self.shares)
+
+    @property
+    def error(self) -> float:
+        """The average error of the weights."""
+        return self.state.value - float(self.shares @ np.diag(self.gram))
+
+    @property
+    def work(self) -> int:
+        """The work of a step."""
+        size = self.halves.size
+        return len(self.sets) * size * size // (4 if self.halves.mirrored else 1)
+
+    def prices(self) -> DualPrices:
+        """Return the dual numbers of the weights."""
+        inverse = self.halves.whole(self.state.inverses)
+        rows = self.problem.directions(np.eye(self.halves.size))
+        multiplier = self.halves.back(self.state.multiplier)
+        return DualPrices(rows @ inverse, multiplier, rows, self.shares, self.power)
+
+    def extended(self, rng: np.random.Generator) -> bool:
+        """Add patterns that the dual numbers price worst, near those in use; whether the error is smaller."""
+        size, weights = self.halves.size, self.state.weights
+        used = weights > NEGLIGIBLE * float(weights.max())
+        sets, weights = self.sets[used], weights[used]
+        flips = (2.0 / size, 0.1, 0.3)
+        count = min(STARTS * size, MOST_STARTED // size) // len(flips)
+        likely = sets[np.argsort(-weights)[:count]]
+        prices = self.prices()
+        climbed = self._distinct(prices.climbed(np.vstack([shaken(likely, share, rng) for share in flips])))
+        worst = climbed[np.argsort(-prices.ratios(climbed))[: ADDED * size]]
+        before = self.sets, self.state
+        self.sets = self._distinct(np.vstack([sets, worst]))
+        added = len(self.sets) - len(sets)
+        entering = np.full(added, NEW_SHARE * float(weights.sum()) / max(added, 1))
+        state = self._design().improved(
+            np.concatenate([weights, entering]), NEXT_STEPS, self.state.multiplier
+        )
+        if state is None or state.value >= self.state.value:
+            self.sets, self.state = before
+            return False
+        self.state = state
+        return True
+
+    def amounts(self) -> tuple[Sets, Array]:
+        """Return the patterns, mirror images included, with the probabilities c of their reports."""
+        used = self.state.weights > 1e-5 * float(self.state.weights.max())
+        sets, weights = self.sets[used], self.state.weights[used]
+        if self.halves.mirrored:
+            sets, weights = with_mirror_images(sets, weights)
+        amounts = weights / (columns_of(sets, self.power) @ self.shares)
+        return feasible_patterns(sets, amounts, self.power)
+
+
+def reweighted(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
+    """Weigh patterns of a Gaussian field and of blocks of types, and add others until the gap is small.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    gap : float, optional
+        The gap at which to stop, as a part of the bound, by default :attr:`LinearQueries.optimal_within`.
+    seed : int
+        Of the patterns that are drawn.
+    """
+    if problem.epsilon == 0.0:
+        return infeasible("multiplicative weights")
+    gap = problem.optimal_within if gap is None else gap
+    bound = paired_bound(problem)
+    search, rounds = _search(problem, bound, gap, seed)
+    sets, amounts = search.amounts()
+    notes: dict[str, Any] = {"patterns": len(sets), "rounds": rounds}
+    solver = "multiplicative weights, patterns priced by local search"
+    weighed = problem.queries.size <= LARGEST_PRICED
+    solved = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
+    return solved if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, solved)
+
+
+def _search(problem: LinearQueries, bound: PairedBound, gap: float, seed: int) -> tuple[PatternSearch, int]:
+    """Return the search at its end, and its rounds."""
+    rng, size = np.random.default_rng(seed), problem.queries.size
+    mirrored = Halves.of(problem.design_gram, problem.shares).mirrored
+    count = min(DRAWN * size, (2 if mirrored else 1) * MOST_ENTRIES // size)
+    first = np.zeros((0, size), dtype=bool)
+    if size > LARGEST_ALONE and is_about_an_order(problem) and problem.weights is None:
+        first, count = _of_half(problem, gap, seed, rng), count // 2
+    random = field_sets(bound.mass, bound.first, bound.second, math.exp(problem.epsilon), count, rng)
+    sets = np.vstack([first, random, arcs(size), block_patterns(problem)])
+    search, rounds, work = PatternSearch(problem, sets, len(first)), 0, 0
+    while search.error > (1.0 + gap) * bound.proven and rounds < ROUNDS and work < MOST_WORK:
+        before, work = search.error, work + search.work
+        rounds += 1
+        if not search.extended(rng) or before - search.error < LITTLE * search.error:
+            break
+    return search, rounds
+
+
+def _of_half(problem: LinearQueries, gap: float, seed: int, rng: np.random.Generator) -> Sets:
+    """Return the patterns of half as many types, over all types; and with borders that move by one type."""
+    size, half = problem.queries.size, problem.queries.size // 2
+    shares: str | Array = "uniform"
+    if not isinstance(problem.population, str):
+        shares = problem.shares @ overlaps(size, half)
+        shares = shares / shares.sum()
+    workload = {**problem.queries.definition, "size": half}
+    fewer = LinearQueries(workload=workload, epsilon=problem.epsilon, population=shares)
+    search, _ = _search(fewer, paired_bound(fewer), gap, seed)
+    used = search.sets[np.argsort(-search.state.weights)[: LIFTED * size]]
+    sets = used[:, np.arange(size) * half // size]
+    moved = [sets]
+    for _ in range(BLURRED):
+        ahead = np.roll(sets, -1 if rng.random() < 0.5 else 1, axis=1)
+        moved.append(np.where(rng.random(sets.shape) < 0.5, ahead, sets))
+    return np.vstack(moved)
+
+
+def why_not_reweighting(problem: LinearQueries) -> str | None:
+    """Return why the method does not apply, or None."""
+    if problem.is_worst:
+        return "it minimizes an average; give shares instead"
+    if problem.queries.size < FEWEST_TYPES:
+        return f"it is for {FEWEST_TYPES} types and more; up to {FEWEST_TYPES - 1} columns finds more"
+    if problem.queries.size > MOST_TYPES:
+        return f"{problem.queries.size} types are too many for its matrices; the limit is {MOST_TYPES}"
+    if why_not_symmetric(problem) is None:
+        return "translations leave the workload as it is; use symmetric"
+    if why_not_few_queries(problem) is None:
+        return "one or two queries have few patterns that matter; use estimates"
+    return None
