@@ -100,6 +100,10 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("command", MOST_ENTERED)
 def test_a_command_of_three_rows_stays_in_few_files(folder, command):
     most, line = MOST_ENTERED[command]
+    before = list(MOST_ENTERED).index(command)
+    for _, earlier in list(MOST_ENTERED.values())[:before]:  # which may have run in another process
+        if not (folder / earlier.split()[-1]).exists():
+            subprocess.run([sys.executable, "-m", "mechdesign", *earlier.split()], cwd=folder, check=True)
     program = [sys.executable, "-c", PROFILE, *line.split()]
     done = subprocess.run(program, capture_output=True, text=True, cwd=folder, check=True)
     code, entered = map(int, done.stdout.split()[-2:])

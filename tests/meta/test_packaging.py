@@ -135,5 +135,5 @@ def test_the_installed_wheel_has_every_model_and_checks_some_outside_the_checkou
 def test_the_installed_wheel_has_what_its_demonstration_needs(installed, tmp_path):
     script = installed / "bin" / "mechdesign"
     text = run(sys.executable, str(script), "demo", cwd=tmp_path, path=installed)
-    assert text.count("yes (") == 6
+    assert text.count("yes (") == 7
     assert (tmp_path / "mechdesign-demo" / "index.html").is_file()
