@@ -19,9 +19,9 @@ which is unbiased over S: it is the score of S. The variance is V between users 
 
 **Bound.** Let the device keep any state that is private at ``epsilon_all``, and draw the weekly reports from
 it independently, with any unbiased scores. The expected score given the state is an unbiased score of a
-report at ``epsilon_all``: its variance is at least V*, the least of subset selection
-(docs/families/marginals_oracles.md). One week has at least V'*, the least at ``epsilon_week``. The mean of T
-has V (1 - 1/T) + V'/T, which increases in both. So V* (1 - 1/T) + V'*/T bounds it, and where the theorem
+report at ``epsilon_all``: its variance is at least ``V*``, the least of subset selection
+(docs/families/marginals_oracles.md). One week has at least ``V'*``, the least at ``epsilon_week``. The mean of T
+has V (1 - 1/T) + V'/T, which increases in both. So ``V* (1 - 1/T) + V'*/T`` bounds it, and where the theorem
 applies to the two best sizes both are attained.
 """
 
@@ -310,7 +310,7 @@ class Weekly(Problem[WeeklyResponse]):
         return {"all weeks": max(0.0, excess[0]), "one week": max(0.0, excess[1])}
 
     def bounds(self) -> tuple[float, float]:
-        """Return V* and V'*, which no state and no week can be below."""
+        """Return ``V*`` and ``V'*``, which no state and no week can be below."""
         epsilons = (self.epsilon_all, self.epsilon_week)
         all_weeks, week = (least_variance(self.categories, epsilon) * (1.0 - SAFETY) for epsilon in epsilons)
         return all_weeks, week
