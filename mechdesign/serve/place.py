@@ -27,7 +27,7 @@ from mechdesign.core.errors import (
     counted,
     suggestion,
 )
-from mechdesign.export.page import require_no_shuffler
+from mechdesign.export.page import require_no_shuffler, require_single_answers
 from mechdesign.serve.pool import ReportPool, Rows, hide_time, overwrite, sync_folder
 from mechdesign.serve.settings import SLUG, CollectionSettings, free_slug, require_draft, title_of
 from mechdesign.survey import Survey
@@ -342,6 +342,7 @@ class ServedSurvey:
         with self._guard:
             self._require("began to collect, and its questions are fixed", "draft", "built")
             require_no_shuffler(mechanism)
+            require_single_answers(mechanism, "a page")
             self._require_own_identity(mechanism.about.id)
             if not mechanism.about.id:
                 mechanism = mechanism.described(mechanism.about.title, mechanism.about.question)
