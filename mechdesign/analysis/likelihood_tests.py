@@ -200,9 +200,10 @@ def sample_of(scores: ReportScores, name: str, mask: NDArray[np.bool_] | None = 
 def _likelihood(scores: ReportScores) -> Array:
     if scores.likelihood is None:
         scores.require_table()
-        raise ParameterError(
-            named_option("question"), f"'{scores.question}' is a number", "compare its means by group"
-        )
+        kind, remedy = "is a number", "compare its means by group"
+        if not scores.is_number:
+            kind, remedy = "is no single answer whose likelihoods are known", "compare its shares by group"
+        raise ParameterError(named_option("question"), f"'{scores.question}' {kind}", remedy)
     return scores.likelihood
 
 

@@ -51,6 +51,12 @@ def require_single_answers(mechanism: Mechanism, client: str) -> None:
         )
 
 
+def require_page(mechanism: Mechanism) -> None:
+    """Raise MethodError for a mechanism that no page is made of, for respondents to answer on."""
+    require_no_shuffler(mechanism)
+    require_single_answers(mechanism, "a page")
+
+
 def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the page as one file of HTML without outside resources.
 
@@ -63,8 +69,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     >>> '<html lang="de"' in page(KaryResponse.of(3, 1.0), ExportSettings(language="de"))
     True
     """
-    require_no_shuffler(mechanism)
-    require_single_answers(mechanism, "a page")
+    require_page(mechanism)
     texts = page_texts(mechanism, settings)
     words = texts.words
     asks_text = any(isinstance(entry, AskedText) for entry in mechanism.recipe().inputs)

@@ -27,7 +27,7 @@ from mechdesign.core.errors import (
     counted,
     suggestion,
 )
-from mechdesign.export.page import require_no_shuffler
+from mechdesign.export.page import require_page
 from mechdesign.serve.pool import ReportPool, Rows, hide_time, overwrite, sync_folder
 from mechdesign.serve.settings import SLUG, CollectionSettings, free_slug, require_draft, title_of
 from mechdesign.survey import Survey
@@ -190,7 +190,8 @@ class Place:
             return self.survey(name)
 
     def adopt(self, mechanism: Mechanism, slug: str = "") -> ServedSurvey:
-        """Return a new survey of a mechanism that was built elsewhere."""
+        """Return a new survey of a mechanism that was built elsewhere; MethodError where it has no page."""
+        require_page(mechanism)
         survey = self.new("", slug or free_slug(mechanism.about.title, {s.slug for s in self.surveys()}))
         survey.use(mechanism)
         return survey
@@ -341,7 +342,7 @@ class ServedSurvey:
         """Collect with a mechanism, in place of the one that was built."""
         with self._guard:
             self._require("began to collect, and its questions are fixed", "draft", "built")
-            require_no_shuffler(mechanism)
+            require_page(mechanism)
             self._require_own_identity(mechanism.about.id)
             if not mechanism.about.id:
                 mechanism = mechanism.described(mechanism.about.title, mechanism.about.question)

@@ -22,6 +22,7 @@ from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.hitters.prefix_hashing import hashes
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.location.lattice_noise import spline_weights
+from mechdesign.families.marginals.items.selection import KeyValueSelection
 from mechdesign.families.marginals.oracles import SupportOracle
 from mechdesign.families.mean import CensoringInterval, GridMean
 from mechdesign.families.mean.means import FormulaMechanism
@@ -144,6 +145,22 @@ def support_law(mechanism: SupportOracle) -> None:
         supports = mechanism.supports(np.asarray(server.counts), DRAWS)
         assert happens(supports[answer], DRAWS, own), answer
         assert happens(supports[answer - 1], DRAWS, other), answer
+
+
+def pair_law(mechanism: KeyValueSelection) -> None:
+    """How many reports hold an end of the own key, the other end, both, and the same of another key."""
+    (own, other), (both, neither) = mechanism.support_shares(), mechanism.both_shares()
+    keys = mechanism.labels.shown()
+    for place, key in enumerate(keys):
+        for end, value in enumerate((mechanism.domain.low, mechanism.domain.high)):
+            reports = mechanism.read(mechanism.randomize([f"{key}={value:g}"] * DRAWS, rng=1))
+            ends = np.unpackbits(reports, axis=1, count=2 * len(keys)).astype(bool)
+            pair, last = ends[:, 2 * place : 2 * place + 2], ends[:, 2 * place - 2 : 2 * place or None]
+            assert happens(int(pair[:, end].sum()), DRAWS, own), (key, end)
+            assert happens(int(pair[:, 1 - end].sum()), DRAWS, other), (key, end)
+            assert happens(int(pair.all(axis=1).sum()), DRAWS, both), (key, end)
+            assert happens(int(last[:, end].sum()), DRAWS, other), (key, end)
+            assert happens(int(last.all(axis=1).sum()), DRAWS, neither), (key, end)
 
 
 def density_law(mechanism: FormulaMechanism, client: Client | None = None) -> None:
@@ -350,6 +367,7 @@ TRUTHS = {"distinct-parity": 2}
 
 LAWS: tuple[tuple[type, Any], ...] = (
     (Protocol, protocol_law),
+    (KeyValueSelection, pair_law),
     (SupportOracle, support_law),
     (WorkloadRelease, pattern_law),
     (EventRelease, event_law),

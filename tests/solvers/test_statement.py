@@ -26,7 +26,10 @@ UNSTATED = {
     "deployed-frequencies",
     "deployed-histogram",
     "frequency-oracle",
+    "heavy-hitters",
+    "item-sets",
     "joint-collection",
+    "key-value",
     "location-noise",
     "privacy-contract-continuous",
     "shuffle-amplification",
@@ -40,6 +43,7 @@ UNSTATED = {
     "spectrum-channel",
     "spectrum-primary",
     "survey-design",
+    "weekly",
 }
 """Problems that no convex or integer program states exactly."""
 

@@ -141,6 +141,9 @@ class HeavyHitters(Problem[PrefixReports]):
     summary: ClassVar[str] = "the frequent strings of users' answers, when nobody has listed them before"
     compared_with: ClassVar[str] = "all designs of levels, whatever the work of the server"
     optimal_within: ClassVar[float] = 1e-3
+    unstated: ClassVar[str] = (
+        "it is a choice of whole lengths, with quantiles and tails of binomial numbers in them"
+    )
 
     users: int = whole("Number of users who report.", low=100, high=MOST_USERS)
     epsilon: float = checked(

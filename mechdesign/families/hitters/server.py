@@ -153,6 +153,8 @@ class PrefixCounts(Server["PrefixReports"]):
         known = mechanism.code.encode(mechanism.known) if mechanism.known else np.zeros(0, dtype=np.uint64)
         start, looked_at = 0, 1.0
         for place, length in enumerate(mechanism.lengths):
+            if not len(followed.codes):
+                break
             seeds, values = self.reports_of(place)
             looked_at = len(followed.codes) * 2.0 ** (length - start)
             tests = self._tests(place, len(seeds), looked_at)

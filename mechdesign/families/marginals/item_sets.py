@@ -178,7 +178,8 @@ def _sizes(field: str, value: Any) -> tuple[float, ...] | None:
     if value is None:
         return None
     shares = finite_array(field, value, 1)
-    if len(shares) < 2 or shares.min() < 0.0 or abs(shares.sum() - 1.0) > 1e-6 or shares[-1] == 0.0:
+    possible = len(shares) > 1 and shares.min() >= 0.0 and shares.max() <= 1.0 and shares[-1] > 0.0
+    if not possible or abs(shares.sum() - 1.0) > 1e-6:
         what = "are not shares of users with 0, 1, 2, ... items that sum to 1"
         raise ParameterError(field, what, "give for instance [0.1, 0.5, 0.4]")
     if shares[0] == 1.0:

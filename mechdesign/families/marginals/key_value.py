@@ -15,12 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.codec import Domain
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.validation import MOST_USERS, integer
+from mechdesign.core.validation import MOST_USERS, integer, number
 from mechdesign.families.marginals.item_sets import (
     EXHAUSTIVE,
     LARGEST,
@@ -107,9 +108,10 @@ def _length(problem: Any, field: str, value: Any) -> int:
 
 
 def _high(problem: Any, field: str, value: Any) -> float:
-    if not problem.low < value:
-        raise ParameterError(field, f"{value:g} is not above low = {problem.low:g}", "give low < high")
-    return float(value)
+    high = number(field, value)
+    if not problem.low < high:
+        raise ParameterError(field, f"{high:g} is not above low = {problem.low:g}", "give low < high")
+    return Domain(problem.low, high).high
 
 
 @frozen_problem()

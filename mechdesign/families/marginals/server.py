@@ -34,7 +34,7 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.server import Server, report_rule
+from mechdesign.collect.server import SavedCounts, Server, report_rule
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import FrameTable
@@ -268,7 +268,9 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
 
 RAW = Option("raw", "flag", "unbiased estimates with intervals, of marginals that a view contains")
-PENALTY = Option("penalty", "text", "weight of the penalty: a number, or cross-validated (default)")
+PENALTY = Option(
+    "penalty", "text", "weight of the penalty: a number, or cross-validated (default for reports)"
+)
 SPREAD = Option("spread", "whole number", "resamplings for the spread of the penalized estimates")
 CELLS = Option("most_cells", "whole number", f"the largest table that is made (default {MOST_CELLS} cells)")
 ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
@@ -369,9 +371,13 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 def collected(
     mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
-    """Return the estimates from tables of reports; with parts of the users to choose the penalty."""
+    """Return the estimates from tables of reports; with parts of the users to choose the penalty.
+
+    Counts in a file are no parts: with them the penalty is not chosen, and is the fixed one by default.
+    """
     penalty = settings["penalty"]
-    if settings["raw"] and penalty is None:
+    has_counts = any(isinstance(source, SavedCounts) for source in sources)
+    if penalty is None and (settings["raw"] or has_counts):
         penalty = FIXED
     if read_penalty(CROSS_VALIDATED if penalty is None else penalty) is not None:
         server = mechanism.aggregator()

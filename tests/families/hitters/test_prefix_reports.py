@@ -178,6 +178,15 @@ def test_known_strings_are_estimated_in_any_case():
     assert abs(estimate.value[estimate.strings.index("rare")]) < 0.03
 
 
+def test_nothing_is_listed_where_no_prefix_is_left():
+    """Without a report of the first group no prefix passes, and the others have nothing to extend."""
+    reports = MECHANISM.randomize(typed(2000), rng=4)
+    last = reports[MECHANISM.read(reports)[0] == len(MECHANISM.lengths) - 1]
+    estimate = MECHANISM.estimate(last)
+    assert (estimate.users, estimate.strings, estimate.top(5)) == (len(last), (), ())
+    assert "no string has passed" in str(estimate)
+
+
 def test_nothing_is_listed_where_all_answers_differ():
     rng = np.random.default_rng(1)
     answers = ["".join(rng.choice(list(LETTERS), 6)) for _ in range(5000)]

@@ -116,6 +116,8 @@ class Items(Codec):
 
     def _listed(self, value: Any, row: int) -> list[Any]:
         """Return the items of a cell as they are written."""
+        if is_gap(value):
+            raise missing_set(value, row, "[]")
         if isinstance(value, str):
             text = value.strip()
             if text.startswith("["):

@@ -23,11 +23,18 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import Codec, Codes, Domain
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.collect.oracle import Shares
-from mechdesign.core.errors import ParameterError, RowError
+from mechdesign.collect.report_scores import (
+    ReportScores,
+    SupportTable,
+    question_of,
+    require_room,
+    supported_scores,
+)
+from mechdesign.core.errors import MethodError, ParameterError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.intake import Values
-from mechdesign.exact.bits import as_texts, member_counts, read_sets, width
+from mechdesign.exact.bits import as_texts, member_counts, read_sets, unpacked_members, width
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import require_no_mask, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
@@ -323,6 +330,27 @@ class SetSelection(SupportOracle):
     def count(self, reports: NDArray[Any]) -> Codes:
         return member_counts(reports, self.reported)
 
+    def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        """Return unbiased scores of whether the user has each item, which need not sum to 1.
+
+        Raises
+        ------
+        MethodError
+            Where items of large sets are sampled: then no average of scores is unbiased.
+        """
+        if self.most > self.length:
+            what = (
+                f"of sets of more than {counted(self.length, 'item')} some are sampled: no score is unbiased"
+            )
+            raise MethodError("scores", what, f"build a mechanism with length = {self.most}")
+        return (self._scores(reports),)
+
+    def _scores(self, reports: Any) -> ReportScores:
+        return supported_scores(self, reports)
+
+    def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
+        return unpacked_members(read, self.reported, place)
+
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> ItemEstimate:
         plain = super().estimate_from_counts(counts, users, population)
         return item_estimate(plain, self.most, self.length)
@@ -450,6 +478,14 @@ class KeyValueSelection(SetSelection):
         return key_value_estimate(
             law, np.asarray(counts), users, names, self.domain, self.most / self.length, population
         )
+
+    def _scores(self, reports: Any) -> ReportScores:
+        """Return the scores of whether the user has each key, the sums of those of its two ends."""
+        read, names = self.read(reports), tuple(map(str, self.labels.shown()))
+        require_room(len(read), self.reported)
+        ends = np.where(self.supported_by(read), *SupportTable(self, read).levels)
+        values = ends[:, ::2] + ends[:, 1::2]
+        return ReportScores(question_of(self), names, values, np.ones(len(read)), None)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the share of a key with this many users."""

@@ -23,7 +23,7 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
 from mechdesign.collect.oracle import Moments, Shares
-from mechdesign.collect.report_scores import ReportScores, question_of
+from mechdesign.collect.report_scores import ReportScores, question_of, require_room
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
 from mechdesign.core.guarantee import Guarantee, Proof
@@ -316,6 +316,7 @@ class WeeklyResponse(SupportOracle):
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
         read, names = self.read(reports), tuple(map(str, self.labels.shown()))
+        require_room(len(read), len(names))
         values, likelihood = self.report_tables(read)
         return (ReportScores(question_of(self), names, values, np.ones(len(read)), likelihood),)
 
