@@ -15,7 +15,7 @@ from mechdesign.export import export
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
-HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "respondents_device.md"
+HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "deploy.md"
 LABELS = ["well", "so-so", "badly"]
 
 LIMESURVEY = """<form id="limesurvey" method="post">{fields}

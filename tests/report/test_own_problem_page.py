@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.documents import FILE, ROOT, install
 
-PAGE = (ROOT / "docs" / "howto" / "add_a_problem.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "project" / "add_a_problem.md").read_text(encoding="utf-8")
 LANGUAGES = ("python", "toml")
 
 
