@@ -200,6 +200,9 @@ def sample_of(scores: ReportScores, name: str, mask: NDArray[np.bool_] | None = 
 def _likelihood(scores: ReportScores) -> Array:
     if scores.likelihood is None:
         scores.require_table()
+        if not scores.has_mean:
+            what = "several answers of a person may be true, so there is no likelihood of one question"
+            raise ParameterError("test", what, "compare the shares: estimate --by, or each wave")
         raise ParameterError(
             named_option("question"), f"'{scores.question}' is a number", "compare its means by group"
         )

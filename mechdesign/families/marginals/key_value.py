@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.codec import Domain
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
@@ -109,6 +110,7 @@ def _length(problem: Any, field: str, value: Any) -> int:
 def _high(problem: Any, field: str, value: Any) -> float:
     if not problem.low < value:
         raise ParameterError(field, f"{value:g} is not above low = {problem.low:g}", "give low < high")
+    Domain(problem.low, float(value))  # refuses a range whose means are no numbers
     return float(value)
 
 
