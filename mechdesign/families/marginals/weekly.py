@@ -6,22 +6,23 @@ selection of size w' at ``epsilon_week``, m = min(w, w') and
 
     P* = p m/w + (1 - p) (w' - m)/(k - w).
 
-If p' <= P*, weekly sets of size w' can be drawn from S so that a week's report is exactly subset selection of
-size w' at ``epsilon_week``; else as subset selection of size w' that holds the answer with probability P*.
+If ``p' <= P*``, weekly sets of size w' can be drawn from S so that a week's report is exactly subset
+selection of size w' at ``epsilon_week``; else as subset selection of size w' that holds the answer with
+probability ``P*``.
 The mean of T weekly scores of a user has n Var = V + (V' - V)/T at a rare answer, V that of S and V' that of
 one week.
 
 *Proof.* Draw S' uniformly among the sets of size w' with the most in common with S, or with another
 probability uniformly among all. By symmetry Pr[S' | x] depends on whether S' holds x, so that it is subset
-selection; the probability that it holds x is P* in the first case, w'/k in the second, and any between.
+selection; the probability that it holds x is ``P*`` in the first case, w'/k in the second, and any between.
 Given S, the expected score of an answer depends on whether S holds it, hence is an affine function of that
 which is unbiased over S: it is the score of S. The variance is V between users and (V' - V)/T within. []
 
 **Bound.** Let the device keep any state that is private at ``epsilon_all``, and draw the weekly reports from
 it independently, with any unbiased scores. The expected score given the state is an unbiased score of a
-report at ``epsilon_all``: its variance is at least V*, the least of subset selection
-(docs/families/marginals_oracles.md). One week has at least V'*, the least at ``epsilon_week``. The mean of T
-has V (1 - 1/T) + V'/T, which increases in both. So V* (1 - 1/T) + V'*/T bounds it, and where the theorem
+report at ``epsilon_all``: its variance is at least ``V*``, the least of subset selection
+(docs/families/marginals_oracles.md). One week has at least ``V'*``, the least at ``epsilon_week``. The mean
+of T has V (1 - 1/T) + V'/T, which increases in both. So ``V* (1 - 1/T) + V'*/T`` bounds it, and where the theorem
 applies to the two best sizes both are attained.
 """
 
@@ -310,13 +311,13 @@ class Weekly(Problem[WeeklyResponse]):
         return {"all weeks": max(0.0, excess[0]), "one week": max(0.0, excess[1])}
 
     def bounds(self) -> tuple[float, float]:
-        """Return V* and V'*, which no state and no week can be below."""
+        """Return ``V*`` and ``V'*``, which no state and no week can be below."""
         epsilons = (self.epsilon_all, self.epsilon_week)
         all_weeks, week = (least_variance(self.categories, epsilon) * (1.0 - SAFETY) for epsilon in epsilons)
         return all_weeks, week
 
     def lower_bound(self) -> float:
-        """Return V* (1 - 1/T) + V'*/T."""
+        """Return ``V* (1 - 1/T) + V'*/T``."""
         return float(self.mean_of(*self.bounds()))
 
     def best_sizes(self) -> tuple[int, int]:
