@@ -22,8 +22,8 @@ which is unbiased over S: it is the score of S. The variance is V between users 
 it independently, with any unbiased scores. The expected score given the state is an unbiased score of a
 report at ``epsilon_all``: its variance is at least ``V*``, the least of subset selection
 (docs/families/marginals_oracles.md). One week has at least ``V'*``, the least at ``epsilon_week``. The mean
-of T has V (1 - 1/T) + V'/T, which increases in both. So ``V* (1 - 1/T) + V'*/T`` bounds it, and where the theorem
-applies to the two best sizes both are attained.
+of T has V (1 - 1/T) + V'/T, which increases in both. So ``V* (1 - 1/T) + V'*/T`` bounds it, and where the
+theorem applies to the two best sizes both are attained.
 """
 
 from __future__ import annotations
