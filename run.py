@@ -2,7 +2,7 @@
 """Set up and run mechdesign from a checkout; needs Python 3.11 or newer and nothing else.
 
 usage: python3 run.py TASK [ARGUMENT ...]
-  demo    six design problems: solved, built, run on shipped data; writes a folder with a page
+  demo    a survey, an auction and six design problems, solved and run; writes a folder with a page
   check   solve every model, or the named ones, with every method; check certificates and claims
   test    ruff, mypy, then the tests (pytest's summary is the last line)
   cover   the tests with coverage, which makes them half as fast

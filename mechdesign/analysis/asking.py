@@ -87,6 +87,9 @@ class ReportTable:
                 f"'{name}' is private: its true answers are in no file",
                 "name a public column; for two private questions ask for their cross table",
             )
+        if not self.public:
+            what = f"no column '{name}': there are no public columns beside the reports"
+            raise ParameterError(where, what, "name them when you randomize: --public")
         raise ParameterError(where, f"no column '{name}'", suggestion(name, list(self.public)))
 
 

@@ -174,6 +174,7 @@ def _regress(options: argparse.Namespace) -> int:
 def _test(options: argparse.Namespace) -> int:
     from mechdesign.analysis.likelihood_tests import equal_waves, independence
     from mechdesign.analysis.waves import wave_changes
+    from mechdesign.data.reading import require_different
 
     if options.draws is not None and options.draws < 0:
         raise ParameterError("--draws", f"is {options.draws}", "give 0 or more")
@@ -187,6 +188,7 @@ def _test(options: argparse.Namespace) -> int:
         result = independence(answers, options.by, question, options.draws)
         _show(options, {"test": result}, [options.reports], flat=True)
         return FINE
+    require_different([options.reports, options.wave], identical=True)
     other = _answers(options, options.wave, options.wave_mechanism)
     results: dict[str, Any] = {}
     if not answers.question(question).has_mean:

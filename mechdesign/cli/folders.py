@@ -15,7 +15,7 @@ def add_commands(command: AddCommand) -> None:
     command(
         "demo",
         _demo,
-        "solve six design problems, run their mechanisms on shipped data, and write a page",
+        "run a survey, an auction and six design problems on shipped data, and write a page",
         _demo_options,
     )
     command(

@@ -191,14 +191,18 @@ def _address(host: str, port: int) -> str:
 def _begin_with(place: Place, paths: list[str]) -> None:
     """Add surveys of files, unless the folder has surveys of these names."""
     from mechdesign.collect.base import load_mechanism
+    from mechdesign.serve.draft import draft_of_text
     from mechdesign.serve.settings import slug_of
     from mechdesign.work.files import read_text
 
-    known = {survey.slug for survey in place.surveys()}
+    known, begun = {survey.slug for survey in place.surveys()}, set[str]()
     for path in paths:
         if not path.endswith((".toml", ".json")):
             raise ParameterError(path, "is not a name of a survey file", "name a .toml or a .json file")
         slug = slug_of(Path(path).stem)
+        if slug in begun:
+            raise ParameterError(path, f"has the name '{slug}' of another file", "rename one of them")
+        begun.add(slug)
         if slug in known:
             print(
                 f"mechdesign: {path}: the folder has a survey '{slug}' already, which is used",
@@ -213,6 +217,7 @@ def _begin_with(place: Place, paths: list[str]) -> None:
         except (OSError, UnicodeDecodeError) as error:
             what = unread(error) if isinstance(error, OSError) else "is not a text in UTF-8"
             raise ParameterError(path, what, "check the path") from None
+        draft_of_text(text, path)
         place.new(text, slug)
 
 

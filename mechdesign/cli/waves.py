@@ -63,7 +63,7 @@ def linked(mechanism: Mechanism, options: argparse.Namespace) -> Mechanism:
     path = options.after or _wave_before(mechanism, name, options)
     if path is None:
         return mechanism
-    if os.path.exists(output) and os.path.samefile(path, output):
+    if os.path.exists(output) and os.path.exists(path) and os.path.samefile(path, output):
         raise ParameterError(
             f"-o {output}", "is the file of the wave before, which its reports need", "name another file"
         )

@@ -14,7 +14,7 @@ from typing import Any
 from mechdesign.collect.asked import AskedText
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
-from mechdesign.core.errors import DataError, MethodError
+from mechdesign.core.errors import DataError, MethodError, ParameterError
 from mechdesign.data.about import EarlierWave
 from mechdesign.data.json_lines import parse_distinct
 from mechdesign.export.clients import (
@@ -70,6 +70,9 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     True
     """
     require_page(mechanism)
+    if settings.shared and mechanism.recipe().as_json()["steps"]["step"] == "weekly":
+        what = "a shared device keeps no permanent report, so the epsilons of the weeks would add up"
+        raise ParameterError("shared", what, "export the page for the device of each person")
     texts = page_texts(mechanism, settings)
     words = texts.words
     asks_text = any(isinstance(entry, AskedText) for entry in mechanism.recipe().inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from mechdesign.collect.base import load_mechanism
 from mechdesign.core.errors import DataError, MechDesignError, RowError
 from mechdesign.core.validation import integer
 from mechdesign.data.data_set import open_table
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import Block, MissingRule
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.ledger.account import Collected
 from mechdesign.ledger.ledger import Entry, collected_of, entry_of
@@ -50,7 +51,7 @@ def entries_of(path: str | os.PathLike[str]) -> list[tuple[str, Entry]]:
         collected: Collected = collected_of(mechanism, file, times)
         return entry_of(collected, mechanism.fingerprint, file, mechanism.about.id)
 
-    for block in table.blocks(columns):
+    for block in _complete(table.blocks(columns)):
         lists = [np.asarray(block[name]).tolist() for name in columns]
         for row in zip(*lists, strict=True):
             file, group = str(row[0]), str(row[1])
@@ -59,6 +60,14 @@ def entries_of(path: str | os.PathLike[str]) -> list[tuple[str, Entry]]:
             except MechDesignError as error:
                 raise RowError(os.fspath(path), len(result), str(error)) from None
     return result
+
+
+def _complete(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks; of a row without a value, the error says what a row needs."""
+    try:
+        yield from blocks
+    except RowError as error:
+        raise error.changed(remedy="give mechanism, group and times in each row") from None
 
 
 def _times(value: object) -> int:

@@ -80,6 +80,7 @@ def bound(host: str, port: int, option: str) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen()  # two sockets may be bound to one port, but not listen there
     except (OSError, UnicodeError) as error:
         if listening is not None:
             listening.close()

@@ -110,6 +110,9 @@ def test_what_is_no_panel_is_one_line():
         equal_waves(one, others, identifier="who")
     with pytest.raises(ParameterError, match="no column 'whom'"):
         equal_waves(one, two, identifier="whom")
+    alone = answers_of(BEFORE, one.reports)
+    with pytest.raises(ParameterError, match="no public columns beside the reports"):
+        equal_waves(alone, two, identifier="who")
     other = KaryResponse.of(2, 1.0)
     with pytest.raises(ParameterError, match="other categories"):
         equal_waves(one, answers_of(other, other.randomize([0, 1] * 20, rng=1)))

@@ -87,6 +87,7 @@ def test_what_is_public_is_said_and_small_groups_are_named(survey, capsys):
         (["regress", "m.json", "r.csv", "year"], "did you mean 'years'"),
         (["regress", "m.json", "r.csv", "years", "--model", "multinomail"], "did you mean"),
         (["test", "m.json", "r.csv", "--by", "ward", "--draws", "-1"], "give 0 or more"),
+        (["test", "m.json", "r.csv", "--wave", "./r.csv"], "is the same file as r.csv"),
         (["scores", "m.json", "r.csv", "-o", "r.csv"], "r.csv"),
         (["scores", "m.json", "r.csv", "-o", "s.docx"], "s.docx"),
     ],

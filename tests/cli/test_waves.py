@@ -99,6 +99,9 @@ def test_a_wave_without_its_first_is_one_line(capsys):
         capsys, "build", "staff.toml", "--wave", "2027", "--after", "y.json", "-o", "x.json"
     )
     built(capsys, "staff")
+    assert "y.json: file not found" in wrong(
+        capsys, "build", "staff.toml", "--wave", "2027", "--after", "y.json", "-o", "staff.json"
+    )
     said = wrong(capsys, "build", "staff.toml", "--wave", "2026", "-o", "x.json")
     assert "wave '2026' exists already" in said
     said = wrong(capsys, "build", "staff.toml", "--wave", "", "-o", "x.json")

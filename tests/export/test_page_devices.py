@@ -7,6 +7,7 @@ import json
 import pytest
 
 from mechdesign.collect import KaryResponse
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
@@ -266,3 +267,9 @@ def test_axe_core_finds_nothing_on_a_shared_page_of_a_wave(device, visit):
     assert violations(device, AXE) == []
     make(device)
     assert violations(device, AXE) == []
+
+
+@pytest.mark.parametrize("name", ["weekly-response", "weekly buckets"])
+def test_weekly_reports_have_no_page_for_a_shared_device(name):
+    with pytest.raises(ParameterError, match="the epsilons of the weeks would add up"):
+        export(CLIENTS[name](), "html", ExportSettings("Mood", shared=True))

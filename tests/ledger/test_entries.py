@@ -107,7 +107,7 @@ def test_the_command_enters_all_or_none(folder, capsys):
         ("mechanism,group\nx.json,a\n", "row 1: x.json: file not found"),
         ("mechanism,group,times\nm.json,a,1\nm.json,a,0.5\n", "row 2: times: expected a whole number"),
         ("mechanism,group,times\nm.json,a,0\n", "row 1: times: 0 is not from 1 to"),
-        ("mechanism,group\nm.json,\n", "row 1: is missing"),
+        ("mechanism,group\nm.json,\n", "row 1: is missing; give mechanism, group and times in each row"),
     ],
 )
 def test_a_wrong_row_is_named(folder, text, message):

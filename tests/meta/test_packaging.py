@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mechdesign as md
+from mechdesign.report.demo.running import DEMONSTRATIONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,6 +88,7 @@ def test_the_source_archive_holds_what_is_needed_to_work_on_it(built):
         "run.py",
         "README.md",
         "LICENSE",
+        "conftest.py",
         "tests/conftest.py",
         "models/references.toml",
     ):
@@ -135,5 +137,5 @@ def test_the_installed_wheel_has_every_model_and_checks_some_outside_the_checkou
 def test_the_installed_wheel_has_what_its_demonstration_needs(installed, tmp_path):
     script = installed / "bin" / "mechdesign"
     text = run(sys.executable, str(script), "demo", cwd=tmp_path, path=installed)
-    assert text.count("yes (") == 7
+    assert text.count("yes (") == len(DEMONSTRATIONS)
     assert (tmp_path / "mechdesign-demo" / "index.html").is_file()

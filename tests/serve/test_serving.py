@@ -20,7 +20,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
-from tests.support.serving import KEY, Running, message, posted, require_packages
+from tests.support.serving import KEY, Running, free_port, message, posted, require_packages
 
 require_packages()
 
@@ -200,6 +200,38 @@ def test_the_owner_is_at_another_port_behind_the_key(running):
     limits = Path(f"/proc/{running.process.pid}/limits")
     if limits.exists():  # Linux: a crash writes no memory to the disk
         assert re.search(r"Max core file size +0 ", limits.read_text())
+
+
+def test_one_port_for_both_is_refused_before_an_address_is_printed(tmp_path, capsys):
+    port = str(free_port())
+    words = ["serve", "--folder", str(tmp_path / "place"), "--no-browser", "--port", port]
+    assert main([*words, "--owner-port", port]) == 2
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert f"--owner-port: cannot serve on 127.0.0.1:{port} (" in error
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a.toml", "folder/a.toml"], "a.toml: has the name 'a' of another file; rename one of them"),
+        (["torn.toml"], "torn.toml: "),
+        (["model.toml"], "model.toml: states no survey"),
+    ],
+)
+def test_files_that_cannot_begin_a_survey_are_one_line(tmp_path, monkeypatch, capsys, names, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    survey = '[survey]\ntitle = "A"\nepsilon = 1.0\n[[questions]]\nname = "q"\nlabels = ["no", "yes"]\n'
+    for name in ("a.toml", "folder/a.toml"):
+        (tmp_path / name).write_text(survey)
+    (tmp_path / "torn.toml").write_text("[survey\n")
+    (tmp_path / "model.toml").write_text('[model]\ntitle = "x"\nproblem = "item-sets"\n')
+    port, own = str(free_port()), str(free_port())
+    assert main(["serve", *names, "--no-browser", "--port", port, "--owner-port", own]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert words in error
 
 
 def test_a_second_server_of_the_folder_is_refused(running, capsys):

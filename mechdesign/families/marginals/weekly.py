@@ -6,23 +6,24 @@ selection of size w' at ``epsilon_week``, m = min(w, w') and
 
     P* = p m/w + (1 - p) (w' - m)/(k - w).
 
-If p' <= P*, weekly sets of size w' can be drawn from S so that a week's report is exactly subset selection of
-size w' at ``epsilon_week``; else as subset selection of size w' that holds the answer with probability P*.
+If ``p' <= P*``, weekly sets of size w' can be drawn from S so that a week's report is exactly subset
+selection of size w' at ``epsilon_week``; else as subset selection of size w' that holds the answer with
+probability ``P*``.
 The mean of T weekly scores of a user has n Var = V + (V' - V)/T at a rare answer, V that of S and V' that of
 one week.
 
 *Proof.* Draw S' uniformly among the sets of size w' with the most in common with S, or with another
 probability uniformly among all. By symmetry Pr[S' | x] depends on whether S' holds x, so that it is subset
-selection; the probability that it holds x is P* in the first case, w'/k in the second, and any between.
+selection; the probability that it holds x is ``P*`` in the first case, w'/k in the second, and any between.
 Given S, the expected score of an answer depends on whether S holds it, hence is an affine function of that
 which is unbiased over S: it is the score of S. The variance is V between users and (V' - V)/T within. []
 
 **Bound.** Let the device keep any state that is private at ``epsilon_all``, and draw the weekly reports from
 it independently, with any unbiased scores. The expected score given the state is an unbiased score of a
 report at ``epsilon_all``: its variance is at least ``V*``, the least of subset selection
-(docs/families/marginals_oracles.md). One week has at least ``V'*``, the least at ``epsilon_week``. The mean of
-T has V (1 - 1/T) + V'/T, which increases in both. So ``V* (1 - 1/T) + V'*/T`` bounds it, and where the theorem
-applies to the two best sizes both are attained.
+(docs/families/marginals_oracles.md). One week has at least ``V'*``, the least at ``epsilon_week``. The mean
+of T has V (1 - 1/T) + V'/T, which increases in both. So ``V* (1 - 1/T) + V'*/T`` bounds it, and where the
+theorem applies to the two best sizes both are attained.
 """
 
 from __future__ import annotations

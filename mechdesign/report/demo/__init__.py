@@ -1,1 +1,1 @@
-"""The demonstration: six design problems, solved, built, and run on data that ship with the package."""
+"""The demonstration: a survey, an auction and six design problems, on data that ship with the package."""

@@ -282,6 +282,12 @@ def test_wrong_problems_are_refused(parameters, said):
         md.ItemSets(**parameters)
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, float("inf")), (float("-inf"), 0.0), (0.0, 1e300)])
+def test_a_range_without_a_width_is_refused_by_the_problem(low, high):
+    with pytest.raises(ParameterError, match="low, high: "):
+        md.KeyValue(categories=5, epsilon=1.0, most=2, low=low, high=high)
+
+
 def test_epsilon_zero_and_reports_without_room_are_infeasible():
     assert md.solve(md.ItemSets(categories=9, most=2, epsilon=0.0)).status == "infeasible"
     assert md.solve(md.ItemSets(categories=9, most=2, epsilon=1.0, max_report_bits=1)).status == "infeasible"
