@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from mechdesign.serve.access import OWNER
 from mechdesign.serve.pages import owner_page, posted_fields
 from mechdesign.serve.place import Place, ServedSurvey
 from mechdesign.serve.respondents import policy_of, words_for
+from mechdesign.serve.running import is_loopback
 
 MOST_CARDS = 1000
 """Cards on one page: each has a picture."""
@@ -60,6 +62,7 @@ def _page(request: Request, survey: ServedSurvey, error: str = "") -> Response:
         survey=survey,
         settings=survey.settings,
         address=survey.address,
+        is_local=is_loopback(urlsplit(survey.address).hostname or ""),
         card_address=qr_code(survey.address) if survey.address.startswith("http") else "",
         is_fixed=survey.state not in ("draft", "built"),
         days=[(day, days[day]) for day in sorted(days, reverse=True)],
