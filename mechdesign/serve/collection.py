@@ -35,6 +35,7 @@ def routes(place: Place) -> list[Route]:
         Route("/s/{slug}/collect/end", _end, methods=["POST"]),
         Route("/s/{slug}/collect/links", _links, methods=["POST"]),
         Route("/s/{slug}/collect/remove", _remove, methods=["POST"]),
+        Route("/s/{slug}/collect/wave", _ask_again, methods=["POST"]),
         Route("/s/{slug}/preview", _preview),
     ]
 
@@ -131,6 +132,16 @@ async def _remove(request: Request) -> Response:
     except MechDesignError as error:
         return _page(request, survey, str(error))
     return RedirectResponse(f"{OWNER}/", 303)
+
+
+async def _ask_again(request: Request) -> Response:
+    """Make the next wave of a survey, and lead to its room."""
+    survey, form = _survey(request), await posted_fields(request)
+    try:
+        following = survey.place.next_wave(survey.slug, form.get("wave", [""])[0].strip())
+    except MechDesignError as error:
+        return _page(request, survey, str(error))
+    return _back(following)
 
 
 async def _links(request: Request) -> Response:
