@@ -205,6 +205,21 @@ def test_the_owner_makes_the_next_wave_and_builds_it_again(place, owner, survey)
     assert len(place.surveys()) == 2
 
 
+def test_a_first_wave_without_a_name_is_called_as_its_address(place, owner):
+    first = place.new(DRAFT.replace('wave = "2026"\n', "").replace('id = "mood"\n', ""), "staff")
+    first.build()
+    first.change(least=LEAST)
+    later = place.next_wave("staff", "2027")
+    for survey in (first, later):
+        survey.begin()
+        add(survey, 60)
+    page = owner.get("/owner/s/staff-2027/results")[1]
+    assert "Changes between the waves staff, 2027" in page
+    assert first.mechanism.about.id not in page
+    text = download(owner, "waves.csv", "staff-2027")[2].decode()
+    assert {row["wave"] for row in csv.DictReader(io.StringIO(text))} >= {"staff", "2027", "staff to 2027"}
+
+
 @pytest.mark.parametrize("name", ["hadamard 1000", "sets of cells", "marginal-release", "duchi"])
 def test_mechanisms_of_every_kind_have_results(place, owner, name):
     survey = place.adopt(SHAPES[name]().described("Staff", id="staff-2026"), "staff")
