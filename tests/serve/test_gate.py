@@ -214,6 +214,33 @@ def test_an_error_of_the_program_is_one_line_and_no_traceback(place, monkeypatch
     assert capsys.readouterr().err == "a report was not stored: RuntimeError\n"
 
 
+@pytest.mark.parametrize("name", ["reports.bin", "survey.json"])
+def test_a_damaged_file_ends_no_other_survey_and_its_path_is_told_to_the_owner_alone(tmp_path, name, capsys):
+    with Place(tmp_path / "place") as place:
+        for slug in ("mood", "sleep"):
+            survey = place.new(slug=slug)
+            mechanism = survey.use(KaryResponse.of(3, 2.0).described(slug, "How?", id=f"{slug}-2026"))
+            survey.begin()
+    (tmp_path / "place" / "mood" / name).write_bytes(b"{")
+    mechanism = mechanism.described("mood", "How?", id="mood-2026")
+    report = message(mechanism, [{mechanism.recipe().columns[0]: 1}], 1)
+    with Place(tmp_path / "place") as place:
+        server = application(place, KEY)
+        page = Owner(server).get("/owner/")[1]
+        assert f"{name}: is " in page  # damaged, or not JSON
+        assert "/owner/s/sleep/collect" in page
+        for method, path in (("GET", "/s/mood/"), ("POST", "/s/mood/reports")):
+            status, _, body = asked(server, method, path, json.dumps(report).encode())
+            assert status == (200 if (method, name) == ("GET", "reports.bin") else 500)
+            assert str(tmp_path).encode() not in body
+        assert asked(server, "GET", "/s/sleep/")[0] == 200
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "a survey was not shown",
+        "a report was not stored",
+    ][-len(lines) :]
+
+
 def test_a_head_that_does_not_end_closes_the_connection(monkeypatch):
     monkeypatch.setattr(running, "HEAD_SECONDS", 0.1)
     monkeypatch.setattr(running, "IDLE_SECONDS", 0.1)
