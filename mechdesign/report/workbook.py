@@ -37,8 +37,8 @@ from mechdesign.work.files import whole_file
 MOST_ROWS, LONGEST = 1_048_576, 32_767
 """Rows of a worksheet, and characters of one of its cells: what spreadsheets open."""
 
-SHEET = re.compile(r"[\[\]:*?/\\']")
-"""What the name of a worksheet must not have."""
+SHEET = re.compile(r"^[\s=]+|[\[\]:*?/\\']")
+"""What the name of a worksheet must not have, nor begin with where a chart refers to it."""
 
 MOST_SHEETS = 60
 """Questions with a sheet of their own; all are among the estimates."""

@@ -16,7 +16,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
@@ -175,7 +174,8 @@ class OwnerGate:
     """
 
     def __init__(self, app: Application, key: str, hosts: tuple[str, ...] = LOOPBACK) -> None:
-        self.app, self.hosts = app, hosts
+        self.app = app
+        self.hosts = tuple((f"[{host.strip('[]')}]" if ":" in host else host).casefold() for host in hosts)
         self._key = key.encode()
         self._session = derived_secret(key, "session")
         self._form = derived_secret(key, "form")
@@ -229,7 +229,8 @@ class OwnerGate:
         if connection.scope["method"] in ("GET", "HEAD"):
             is_navigation = headers.get("sec-fetch-mode", "navigate") == "navigate"
             return is_navigation or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
-        return urlsplit(headers.get("origin", "")).netloc == headers["host"]
+        host = headers["host"]
+        return headers.get("origin", "") in (f"http://{host}", f"https://{host}")
 
     def _is_own_form(self, request: Request, body: bytes) -> bool:
         """Whether a post has the token of the owner's forms, in its header or in its field."""

@@ -14,7 +14,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.serve import collection, design, results
 from mechdesign.serve.access import LOOPBACK, OWNER, OwnerGate, WithHeaders
 from mechdesign.serve.pages import LANGUAGE_COOKIE, LANGUAGES, owner_page, posted_fields
-from mechdesign.serve.place import Place
+from mechdesign.serve.place import Place, ServedSurvey
 from mechdesign.serve.respondents import RATE, Respondents
 
 OWN_PATH = re.compile(rf"{OWNER}/[A-Za-z0-9/._-]*")
@@ -69,7 +69,18 @@ def respondents_mount(place: Place, rate: float = RATE) -> Mount:
 
 
 def _surveys(request: Request) -> Response:
-    return owner_page(request, "surveys.html", surveys=request.app.state.place.surveys())
+    """Answer with the list of surveys; one whose files are damaged is named with its fault."""
+    surveys = [(survey, _fault(survey)) for survey in request.app.state.place.surveys()]
+    return owner_page(request, "surveys.html", surveys=surveys)
+
+
+def _fault(survey: ServedSurvey) -> str:
+    """Return why a survey cannot be read; empty where it can."""
+    try:
+        _ = survey.mechanism, survey.count
+    except MechDesignError as error:
+        return str(error)
+    return ""
 
 
 async def _new(request: Request) -> Response:

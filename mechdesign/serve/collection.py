@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from mechdesign.serve.access import OWNER
 from mechdesign.serve.pages import owner_page, posted_fields
 from mechdesign.serve.place import Place, ServedSurvey
 from mechdesign.serve.respondents import policy_of, words_for
+from mechdesign.serve.running import is_loopback
 
 MOST_CARDS = 1000
 """Cards on one page: each has a picture."""
@@ -33,6 +35,7 @@ def routes(place: Place) -> list[Route]:
         Route("/s/{slug}/collect/end", _end, methods=["POST"]),
         Route("/s/{slug}/collect/links", _links, methods=["POST"]),
         Route("/s/{slug}/collect/remove", _remove, methods=["POST"]),
+        Route("/s/{slug}/collect/wave", _ask_again, methods=["POST"]),
         Route("/s/{slug}/preview", _preview),
     ]
 
@@ -60,6 +63,7 @@ def _page(request: Request, survey: ServedSurvey, error: str = "") -> Response:
         survey=survey,
         settings=survey.settings,
         address=survey.address,
+        is_local=is_loopback(urlsplit(survey.address).hostname or ""),
         card_address=qr_code(survey.address) if survey.address.startswith("http") else "",
         is_fixed=survey.state not in ("draft", "built"),
         days=[(day, days[day]) for day in sorted(days, reverse=True)],
@@ -128,6 +132,16 @@ async def _remove(request: Request) -> Response:
     except MechDesignError as error:
         return _page(request, survey, str(error))
     return RedirectResponse(f"{OWNER}/", 303)
+
+
+async def _ask_again(request: Request) -> Response:
+    """Make the next wave of a survey, and lead to its room."""
+    survey, form = _survey(request), await posted_fields(request)
+    try:
+        following = survey.place.next_wave(survey.slug, form.get("wave", [""])[0].strip())
+    except MechDesignError as error:
+        return _page(request, survey, str(error))
+    return _back(following)
 
 
 async def _links(request: Request) -> Response:

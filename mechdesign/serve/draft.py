@@ -138,6 +138,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def wave_draft(text: str, name: str) -> str:
+    """Return the draft of the next wave, without an identity; empty where there is none to read."""
+    if not text.strip():
+        return ""
+    try:
+        document = draft_of_text(text)
+    except ModelFileError:
+        return ""
+    head = {key: value for key, value in document[HEAD].items() if key != "id"}
+    return text_of_draft({**document, HEAD: {**head, "wave": name}})
+
+
 def text_of_draft(document: Mapping[str, Any]) -> str:
     """Return a draft as the text of a file: TOML as one writes it by hand.
 

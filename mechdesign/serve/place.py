@@ -27,7 +27,10 @@ from mechdesign.core.errors import (
     counted,
     suggestion,
 )
+from mechdesign.core.values import changed
+from mechdesign.data.about import text_line
 from mechdesign.export.page import require_page
+from mechdesign.serve.draft import wave_draft
 from mechdesign.serve.pool import ReportPool, Rows, hide_time, overwrite, sync_folder
 from mechdesign.serve.settings import SLUG, CollectionSettings, free_slug, require_draft, title_of
 from mechdesign.survey import Survey
@@ -196,6 +199,25 @@ class Place:
         survey.use(mechanism)
         return survey
 
+    def next_wave(self, slug: str, name: str) -> ServedSurvey:
+        """Return a new survey that is the next wave of a built one: with its questions and settings.
+
+        Raises
+        ------
+        ParameterError
+            For a survey that is not built, and for a name that is none, or that an earlier wave has.
+        """
+        before = self.survey(slug)
+        if before.mechanism is None:
+            raise ParameterError(slug, "is not built", "build it first")
+        mechanism = Survey(before.mechanism).wave(text_line("wave", name)).mechanism
+        with self._guard:
+            known = {survey.slug for survey in self.surveys()}
+            following = self.new(wave_draft(before.draft, name), free_slug(f"{slug} {name}", known))
+            following.use(mechanism)
+            following.change(**{**asdict(before.settings), "stop": ""})
+            return following
+
     def remove(self, slug: str, typed: str = "") -> None:
         """Remove a survey, and overwrite its files; one with reports only where its name was typed as well.
 
@@ -346,6 +368,7 @@ class ServedSurvey:
             self._require_own_identity(mechanism.about.id)
             if not mechanism.about.id:
                 mechanism = mechanism.described(mechanism.about.title, mechanism.about.question)
+            mechanism = self._following(mechanism)
             self.close()
             (self.folder / "reports.bin").unlink(missing_ok=True)  # of the former one, without a report
             mechanism.save(self.mechanism_path)
@@ -353,6 +376,16 @@ class ServedSurvey:
             self._mechanism = mechanism
             self._write(state="built")
             return mechanism
+
+    def _following(self, mechanism: Mechanism) -> Mechanism:
+        """Return a mechanism as the wave that this survey is, where it is built again from its draft."""
+        former = self.mechanism
+        if former is None or not former.about.earlier or mechanism.about.earlier:
+            return mechanism
+        wave = mechanism.about.wave or former.about.wave
+        if wave in [one.wave for one in former.about.earlier]:
+            raise ParameterError("wave", f"'{wave}' is an earlier wave", "give this one another name")
+        return mechanism.with_about(changed(mechanism.about, wave=wave, earlier=former.about.earlier))
 
     def _require_own_identity(self, identity: str) -> None:
         """Raise ParameterError for the identity of another survey: devices would take the two for one."""

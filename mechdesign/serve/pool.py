@@ -113,6 +113,11 @@ class ReportPool:
         self._sound = False
         self._silent_until = self._no_room_until = 0.0
         self.last_day = self._day_of_files()
+        for path in (
+            self.reports,
+            self.tokens,
+        ):  # a server that was killed has perhaps left them as they were
+            hide_time(path, self.last_day)
         for part in folder.glob("*.part"):
             overwrite(part)
         try:
@@ -213,6 +218,7 @@ class ReportPool:
             if old is not None:
                 _clear(old)
         self._hide_time()
+        hide_time(self.folder)
 
     def _day_of_files(self) -> date:
         """Return the day of the last report, as far as the files say it."""
@@ -432,11 +438,11 @@ def overwrite(path: Path) -> None:
     path.unlink()
 
 
-def hide_time(path: Path) -> None:
-    """Set the times of a file, which are those of the last report, to the beginning of the day."""
-    day = datetime.combine(date.today(), datetime.min.time()).timestamp()
+def hide_time(path: Path, day: date | None = None) -> None:
+    """Set the times of a file, which are those of the last report, to the beginning of a day, or of today."""
+    begin = datetime.combine(day or date.today(), datetime.min.time()).timestamp()
     with suppress(OSError):
-        os.utime(path, (day, day))
+        os.utime(path, (begin, begin))
 
 
 def _head_of(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.core.errors import DataError, UnknownNameError
+from mechdesign.core.errors import DataError, MechDesignError, MethodError, UnknownNameError
 from mechdesign.export import ExportSettings, Receiver, export
 from mechdesign.serve.access import MOST_IN_FLIGHT, NOTHING, InFlight, Rates, body_of, network_of
 from mechdesign.serve.pages import Words, plain_page
@@ -42,6 +42,7 @@ class ServedPage:
     settings : CollectionSettings
         For which the page was made.
     page, policy : str
+        The page is empty where the mechanism has clients for programs alone.
     receiver : Receiver
     """
 
@@ -59,11 +60,11 @@ def served_page(survey: ServedSurvey) -> ServedPage:
         raise DataError(survey.slug, "is not built", "build it first")
     match = PATH.fullmatch(survey.address)
     post = f"{match[1] if match else survey.address}reports"
-    page = export(
-        mechanism,
-        "html",
-        ExportSettings(post=post, language=settings.language, shared=settings.shared),
-    )
+    wishes = ExportSettings(post=post, language=settings.language, shared=settings.shared)
+    try:
+        page = export(mechanism, "html", wishes)
+    except MethodError:  # its reports are sent by other programs
+        page = ""
     return ServedPage(mechanism, settings, page, policy_of(page), Receiver(mechanism))
 
 
@@ -106,7 +107,13 @@ class Respondents:
         if survey.state != "collecting":
             key = "collect.is_over" if survey.state == "ended" else "collect.not_begun"
             return plain_page(words_for(survey), key, 200, survey.title)
-        current = self._of(survey)
+        try:
+            current = self._of(survey)
+        except MechDesignError as error:  # a file of the survey is damaged
+            print(f"a survey was not shown: {error}", file=sys.stderr, flush=True)
+            return PlainTextResponse("not there now: come back later", 500)
+        if not current.page:
+            return PlainTextResponse("this survey has no page: its reports are sent by a program", 404)
         return HTMLResponse(current.page, headers={"Content-Security-Policy": current.policy})
 
     async def take(self, request: Request) -> Response:
@@ -118,10 +125,8 @@ class Respondents:
             return body
         try:
             return await self._stored(request, body)
-        except DataError as error:  # it names no answer, there is none
-            return PlainTextResponse(str(error), 400)
         except Exception as error:  # a line, not a traceback for each message that somebody sends
-            reason = str(error) if isinstance(error, OSError) else type(error).__name__
+            reason = str(error) if isinstance(error, (OSError, MechDesignError)) else type(error).__name__
             print(f"a report was not stored: {reason}", file=sys.stderr, flush=True)
             return PlainTextResponse("not stored: send it again later", 500)
 
@@ -133,7 +138,10 @@ class Respondents:
             return PlainTextResponse("this survey takes no reports now", 410)
         receiver, has_tokens = self._of(survey).receiver, survey.has_tokens
         judge = partial(_judged, receiver, body, has_tokens)
-        token, rows, number = judge() if len(body) < LONG else await run_in_threadpool(judge)
+        try:
+            token, rows, number = judge() if len(body) < LONG else await run_in_threadpool(judge)
+        except DataError as error:  # it names no answer, there is none
+            return PlainTextResponse(str(error), 400)
         return Response(status_code=await asyncio.wrap_future(survey.post(token, rows, number)))
 
     def _survey(self, request: Request) -> ServedSurvey | None:

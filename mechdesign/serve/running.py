@@ -20,6 +20,8 @@ from mechdesign.core.errors import ParameterError
 MOST_PORT = 65535
 HEAD_SECONDS = 20.0
 """How long the head of a request may take to arrive."""
+READ_SECONDS = 20.0
+"""How long a client may take no byte of an answer that it has asked for."""
 IDLE_SECONDS = 5
 """How long a connection may wait for its next request."""
 MOST_CONNECTIONS = 1000
@@ -30,9 +32,10 @@ ENDING_SECONDS = 5
 
 
 class Impatient(H11Protocol):
-    """A connection that is closed where the head of a request does not arrive in time."""
+    """A connection that is closed where a head does not arrive in time, or an answer is not taken."""
 
     _late: asyncio.TimerHandle | None = None
+    _full: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -44,8 +47,30 @@ class Impatient(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._late is not None:
-            self._late.cancel()
+        for clock in (self._late, self._full):
+            if clock is not None:
+                clock.cancel()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reader(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._full is not None:
+            self._full.cancel()
+            self._full = None
+
+    def _watch_reader(self, size: int) -> None:
+        """Look later whether the client has taken anything of what waits for it, and leave it if not."""
+        self._full = self.loop.call_later(READ_SECONDS, self._leave_full, size)
+
+    def _leave_full(self, size: int) -> None:
+        waiting = self.transport.get_write_buffer_size()
+        if waiting < size:
+            self._watch_reader(waiting)
+        else:
+            self.transport.abort()
 
     def _watch(self) -> None:
         """Set the clock while a head is awaited, and stop it when one is complete."""

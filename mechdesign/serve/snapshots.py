@@ -19,6 +19,7 @@ from typing import Any
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import Settings, operation_of
 from mechdesign.core.errors import DataError
+from mechdesign.core.values import changed
 from mechdesign.data.intake import plain_column
 from mechdesign.export.messages import MemoryTable
 from mechdesign.serve.place import Place, ServedSurvey
@@ -135,5 +136,10 @@ def estimate_of(mechanism: Mechanism, rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def estimates_of_waves(chain: Sequence[Snapshot]) -> WaveEstimates:
-    """Return the results of waves with their changes."""
-    return wave_estimates([wave.mechanism for wave in chain], [wave.result for wave in chain])
+    """Return the results of waves with their changes; a wave without a name is called as its address."""
+    return wave_estimates([_with_name(wave) for wave in chain], [wave.result for wave in chain])
+
+
+def _with_name(wave: Snapshot) -> Mechanism:
+    about = wave.mechanism.about
+    return wave.mechanism if about.wave else wave.mechanism.with_about(changed(about, wave=wave.slug))

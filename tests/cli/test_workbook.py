@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -143,6 +144,24 @@ def test_texts_stay_texts_and_the_median_is_there(book):
     assert book["job"]["A7"].data_type == "s"
     rows = {row[0]: row[1:4] for row in book["mood"].iter_rows(values_only=True)}
     assert rows["0.5 (median)"][0] in "12345"
+
+
+def test_a_question_that_begins_like_a_formula_has_a_chart_of_its_own_sheet(tmp_path, monkeypatch):
+    """The package drops "=" at the beginning of a reference, which then names no sheet."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.toml").write_text(
+        '[survey]\ntitle = "T"\nepsilon = 4.0\nusers = 60\n'
+        '[[questions]]\nname = "a"\ntext = "=1+1 or more?"\nlabels = ["x", "y"]\n'
+    )
+    (tmp_path / "people.csv").write_text("a\n" + "x\ny\n" * 30)
+    assert main(["build", "one.toml", "-o", "one.json"]) == 0
+    assert main(["randomize", "one.json", "people.csv", "-o", "reports.csv", "--seed", "1"]) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["estimate", "one.json", "reports.csv", "-o", "e.xlsx"]) == 0
+    sheet = openpyxl.load_workbook("e.xlsx")["1+1 or more"]
+    reference = sheet._charts[0].series[0].val.numRef.f
+    assert reference.startswith("'1+1 or more'!")
 
 
 def test_tables_of_three_questions_have_a_sheet_and_a_page(folder, tmp_path, monkeypatch):

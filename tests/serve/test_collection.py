@@ -256,6 +256,17 @@ def test_the_owner_collects_with_links_and_cards(owner, survey, place):
     assert "Erinnerungen können nicht persönlich sein" in page
 
 
+def test_an_address_that_nobody_else_reaches_is_said_before_links_are_made(owner, survey):
+    said = "Only this computer reaches this address."
+    base = f"/owner/s/{survey.slug}/collect"
+    assert said not in owner.get(base)[1]
+    for address in ("http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"):
+        survey.change(url=address)
+        assert said in owner.get(base)[1]
+    survey.change(url="http://192.0.2.7:8000")
+    assert said not in owner.get(base)[1]
+
+
 @pytest.mark.parametrize(
     ("path", "fields", "text"),
     [

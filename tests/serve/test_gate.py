@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 from urllib.parse import quote
 
 import pytest
@@ -63,6 +64,8 @@ def test_the_key_is_compared_in_constant_time(place, monkeypatch):
         ({"origin": "null"}, 403),
         ({"origin": None}, 403),
         ({"origin": "http://127.0.0.1:9999"}, 403),
+        ({"origin": "//127.0.0.1:8001"}, 403),
+        ({"origin": "http://["}, 403),
         ({"host": "evil.example"}, 421),
         ({"host": "127.0.0.1.evil.example:8001"}, 421),
         ({"form": "0" * 64}, 403),
@@ -81,6 +84,15 @@ def test_a_post_comes_from_the_owners_own_page(owner, place, headers, status):
     body = f"csrf={form}&draft=".encode()
     assert asked(owner.application, "POST", "/owner/new", body, sent)[0] == status
     assert len(place.surveys()) == (status == 303)
+
+
+@pytest.mark.parametrize(
+    ("option", "host"), [("Rooms.Example", "rooms.example:8001"), ("2001:db8::1", "[2001:db8::1]:8001")]
+)
+def test_the_host_of_the_option_is_one_that_a_browser_names(place, option, host):
+    server = application(place, KEY, hosts=(option,))
+    assert asked(server, "GET", f"/owner/?key={KEY}", headers={"host": host})[0] == 200
+    assert asked(server, "GET", f"/owner/?key={KEY}")[0] == 421
 
 
 def test_a_script_of_another_site_reads_nothing(owner):
@@ -202,6 +214,33 @@ def test_an_error_of_the_program_is_one_line_and_no_traceback(place, monkeypatch
     assert capsys.readouterr().err == "a report was not stored: RuntimeError\n"
 
 
+@pytest.mark.parametrize("name", ["reports.bin", "survey.json"])
+def test_a_damaged_file_ends_no_other_survey_and_its_path_is_told_to_the_owner_alone(tmp_path, name, capsys):
+    with Place(tmp_path / "place") as place:
+        for slug in ("mood", "sleep"):
+            survey = place.new(slug=slug)
+            mechanism = survey.use(KaryResponse.of(3, 2.0).described(slug, "How?", id=f"{slug}-2026"))
+            survey.begin()
+    (tmp_path / "place" / "mood" / name).write_bytes(b"{")
+    mechanism = mechanism.described("mood", "How?", id="mood-2026")
+    report = message(mechanism, [{mechanism.recipe().columns[0]: 1}], 1)
+    with Place(tmp_path / "place") as place:
+        server = application(place, KEY)
+        page = Owner(server).get("/owner/")[1]
+        assert f"{name}: is " in page  # damaged, or not JSON
+        assert "/owner/s/sleep/collect" in page
+        for method, path in (("GET", "/s/mood/"), ("POST", "/s/mood/reports")):
+            status, _, body = asked(server, method, path, json.dumps(report).encode())
+            assert status == (200 if (method, name) == ("GET", "reports.bin") else 500)
+            assert str(tmp_path).encode() not in body
+        assert asked(server, "GET", "/s/sleep/")[0] == 200
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "a survey was not shown",
+        "a report was not stored",
+    ][-len(lines) :]
+
+
 def test_a_head_that_does_not_end_closes_the_connection(monkeypatch):
     monkeypatch.setattr(running, "HEAD_SECONDS", 0.1)
     monkeypatch.setattr(running, "IDLE_SECONDS", 0.1)
@@ -224,6 +263,46 @@ def test_a_head_that_does_not_end_closes_the_connection(monkeypatch):
     assert asyncio.run(seconds(b""))[0] == b""
     answer, _ = asyncio.run(seconds(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"))
     assert answer.startswith(b"HTTP/1.1 200")  # a good request, and half of another
+
+
+def test_an_answer_that_nobody_takes_closes_the_connection(monkeypatch):
+    """A client that takes something now and then gets the whole; one that takes nothing is left."""
+    monkeypatch.setattr(running, "READ_SECONDS", 0.3)
+    size = 20_000_000  # more than all buffers on the way
+
+    async def long_answer(scope, receive, send):
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-length", b"%d" % size), (b"connection", b"close")],
+            }
+        )
+        await send({"type": "http.response.body", "body": bytes(size)})
+
+    async def taken(pauses):
+        loop = asyncio.get_running_loop()
+        config = running._config(long_answer)
+        config.load()
+        state = running.uvicorn.server.ServerState()
+        server = await loop.create_server(lambda: running.Impatient(config, state, {}), "127.0.0.1", 0)
+        client = socket.create_connection(server.sockets[0].getsockname())
+        client.setblocking(False)
+        async with server:
+            await loop.sock_sendall(client, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            total = 0
+            for pause in pauses:
+                await asyncio.sleep(pause)
+                try:
+                    for _ in range(100):
+                        total += len(await asyncio.wait_for(loop.sock_recv(client, 1 << 16), 1.0))
+                except OSError:
+                    break
+            client.close()
+            return total, len(state.connections)
+
+    assert asyncio.run(taken([1.0] + [0.0] * 10))[0] < size
+    assert asyncio.run(taken([0.1] * 12))[0] > size
 
 
 async def application_of_one_line(scope, receive, send):

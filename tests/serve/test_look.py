@@ -40,6 +40,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("look") / "place"
     with Place(folder) as place:
         add_demo(place)
+        place.new('[survey]\ntitle = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk"')
     running = Running(folder)
     yield f"http://127.0.0.1:{running.owner_port}/owner"
     assert running.end() == 0

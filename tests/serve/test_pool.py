@@ -12,7 +12,7 @@ import secrets
 import signal
 import stat
 import time
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from itertools import combinations
 
 import pytest
@@ -321,6 +321,22 @@ def test_what_a_new_file_replaces_is_overwritten(tmp_path):
         assert not any(part.read())
     assert not (tmp_path / "reports.part").exists()
     assert places_of(pool.reports.read_bytes()).keys() == {7}
+
+
+def test_a_time_that_a_kill_left_is_hidden_at_the_next_start(tmp_path):
+    """Also that of the folder, which changes when a file is written again."""
+    pool = opened(tmp_path, ["a"])
+    assert pool.take("a", [{"who": 7}], number(1)) == 204
+    pool.close()
+    yesterday = datetime.combine(date.today() - timedelta(days=1), datetime.min.time())
+    for path in (pool.reports, pool.tokens):
+        os.utime(path, (0, (yesterday + timedelta(hours=9)).timestamp()))
+    pool = opened(tmp_path)
+    assert pool.last_day == yesterday.date()
+    assert [path.stat().st_mtime for path in (pool.reports, pool.tokens)] == [yesterday.timestamp()] * 2
+    os.utime(tmp_path, (0, 1))
+    pool._write_again(512, 2000)
+    assert tmp_path.stat().st_mtime == datetime.combine(date.today(), datetime.min.time()).timestamp()
 
 
 def test_files_are_for_their_owner_alone(tmp_path):

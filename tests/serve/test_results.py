@@ -10,6 +10,7 @@ import secrets
 
 import pytest
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.survey import Survey
 from tests.export.test_receiver import SHAPES, genuine
 from tests.support.serving import KEY, Owner, asked, require_packages
@@ -177,6 +178,46 @@ def test_waves_are_compared_where_both_have_results(place, owner, survey):
     text = files["waves.html"][2].decode()
     assert "mechdesign estimate mood-survey.json mood-reports.jsonl mood-27-survey.json" in text
     assert "Changes between" not in owner.get("/owner/s/mood/results")[1]
+
+
+def test_the_owner_makes_the_next_wave_and_builds_it_again(place, owner, survey):
+    status, headers, _ = owner.post("/owner/s/mood/collect/wave", wave="2027")
+    assert (status, headers["location"]) == (303, "/owner/s/mood-2027/collect")
+    later = place.survey("mood-2027")
+    about = later.mechanism.about
+    assert (later.state, later.settings) == ("built", survey.settings)
+    assert (about.wave, [wave.id for wave in about.earlier]) == ("2027", ["mood"])
+    assert about.id not in ("", "mood")
+    later.save_draft(later.draft.replace("How are you", "And how are you"))
+    later.build()  # a word was changed: it follows the same wave
+    about = later.mechanism.about
+    assert (about.wave, [wave.id for wave in about.earlier]) == ("2027", ["mood"])
+    later.save_draft(later.draft.replace('wave = "2027"', 'wave = "2026"'))
+    with pytest.raises(ParameterError, match="'2026' is an earlier wave; give this one another name"):
+        later.build()
+    later.begin()
+    add(survey, 100)
+    add(later, 100)
+    assert "Changes between the waves 2026, 2027" in owner.get("/owner/s/mood-2027/results")[1]
+    for name, said in (("", "has no name"), ("2026", "exists already")):
+        status, _, page = owner.post("/owner/s/mood-2027/collect/wave", wave=name)
+        assert (status, said in page) == (400, True)
+    assert len(place.surveys()) == 2
+
+
+def test_a_first_wave_without_a_name_is_called_as_its_address(place, owner):
+    first = place.new(DRAFT.replace('wave = "2026"\n', "").replace('id = "mood"\n', ""), "staff")
+    first.build()
+    first.change(least=LEAST)
+    later = place.next_wave("staff", "2027")
+    for survey in (first, later):
+        survey.begin()
+        add(survey, 60)
+    page = owner.get("/owner/s/staff-2027/results")[1]
+    assert "Changes between the waves staff, 2027" in page
+    assert first.mechanism.about.id not in page
+    text = download(owner, "waves.csv", "staff-2027")[2].decode()
+    assert {row["wave"] for row in csv.DictReader(io.StringIO(text))} >= {"staff", "2027", "staff to 2027"}
 
 
 @pytest.mark.parametrize("name", ["hadamard 1000", "sets of cells", "marginal-release", "duchi"])

@@ -296,6 +296,8 @@ def test_two_persons_answer_with_their_links_at_one_device(running):
 
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 def test_the_owner_makes_cards_and_ends_in_a_browser(tmp_path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     folder = tmp_path / "place"
     prepared(folder, SMALL, 1, "mood")
     server = Running(folder)
@@ -307,13 +309,17 @@ def test_the_owner_makes_cards_and_ends_in_a_browser(tmp_path):
             count.clear()
             count.send_keys("4")
             browser.find_element("css selector", "button[value='cards']").click()
+            WebDriverWait(browser, 20).until(
+                lambda _: browser.find_elements("css selector", ".cards-to-print")
+            )
             links = [each.text for each in browser.find_elements("css selector", ".cards-to-print code")]
             codes = browser.find_elements("css selector", ".cards-to-print svg")
             assert len(links) == len(codes) == 4
             assert all(each.size["width"] > 100 for each in codes)
             browser.get(f"http://127.0.0.1:{server.owner_port}/owner/s/mood/collect")
             browser.find_element("css selector", "form[action$='/end'] button").click()
-            assert browser.find_elements("css selector", "form[action$='/begin']")
+            begin = "form[action$='/begin']"
+            assert WebDriverWait(browser, 20).until(lambda _: browser.find_elements("css selector", begin))
             browser.get(links[0])
             assert "over" in browser.find_element("css selector", ".notice").text
             assert browser.get_log("browser") == []
