@@ -12,9 +12,11 @@ import pytest
 from scipy import stats
 
 import mechdesign as md
+from mechdesign.analysis.asking import answers_of
+from mechdesign.analysis.likelihood_tests import equal_waves
 from mechdesign.audit.channel import audit_channel
 from mechdesign.cli import main
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, MethodError, ParameterError
 from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.marginals.item_sets import even_variances, selection_shares, set_variance_bound
 from mechdesign.families.marginals.item_sets_methods import overlap_variance
@@ -324,3 +326,13 @@ def test_draws_have_the_law_that_is_audited(held):
     assert set(drawn) <= set(law)
     observed = [drawn.get(each, 0) for each in law]
     assert stats.chisquare(observed, [users * chance for chance in law.values()]).pvalue > 1e-6
+
+
+def test_sets_that_are_sampled_have_no_scores_and_no_set_has_likelihoods():
+    sampled = SetSelection.of(9, 1.0, 2, 3, most=4)
+    with pytest.raises(MethodError, match="no score is unbiased; build a mechanism with length = 4"):
+        sampled.report_scores(sampled.randomize(["0;1;2"] * 5, rng=1))
+    whole = SetSelection.of(9, 1.0, 2, 3)
+    first, second = (answers_of(whole, whole.randomize(["0;1"] * 200, rng=seed), {}) for seed in (1, 2))
+    with pytest.raises(ParameterError, match="no single answer whose likelihoods are known"):
+        equal_waves(first, second)
