@@ -113,6 +113,8 @@ def _serve_with(options: argparse.Namespace, key: str, stack: ExitStack) -> None
     url = options.public_url or _address(host, port)
     place = stack.enter_context(Place(stack.enter_context(_folder(options)), url))
     _begin_with(place, options.survey)
+    if not (options.survey or options.demo or place.surveys()):
+        place.new()  # there is something to type into
     if options.demo:
         from mechdesign.serve.demo import add_demo
 
