@@ -90,7 +90,7 @@ def packed_subsets(without: Codes, categories: int, size: int, source: BitSource
     """
     count, others = len(without), categories - 1
     loop = compiled(floyd_members, MEMBER_NANOSECONDS * count * size)
-    if loop is None:
+    if loop is None or not count * size:
         return np.packbits(draw_subsets(without, categories, size, source), axis=1)
     draws = source.integers(count * size)
     limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
