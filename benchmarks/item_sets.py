@@ -26,7 +26,7 @@ import mechdesign as md
 from mechdesign.show.tables import table
 
 TITLE = "Item sets and key-value data: errors next to PSFO and PCKV"
-DATA = Path(os.environ.get("MECHDESIGN_DATA", "/work/shared/data"))
+DATA = Path(os.environ.get("MECHDESIGN_DATA", "data"))
 RESULTS = Path(__file__).parent / "results" / "item_sets.csv"
 TOP = 20
 """Items with the largest shares, whose error is shown next to that of all."""
