@@ -13,6 +13,7 @@ import mechdesign as md
 from mechdesign.families.hitters import detection
 from mechdesign.families.hitters.detection import (
     Detection,
+    Level,
     binomial_thresholds,
     design_levels,
     level_work,
@@ -166,6 +167,26 @@ def test_false_alarms_hold_whatever_the_size_of_the_group():
     level = design_levels([4], [1.0], [0.01])[0]
     sizes = np.arange(1, 400)
     assert (upper_tail(binomial_thresholds(sizes, 0.125, level.alarm), sizes, 0.125) <= level.alarm).all()
+
+
+def test_the_expected_false_strings_are_not_below_the_exact_number():
+    """All users have one string; supports of all others are binomial, whatever the hash functions."""
+    n, other = 400, 0.125
+    one = Detection(n, 0.55, other, 3, (Level(0, 8, 1.0, 1e-2),))
+    test = int(binomial_thresholds(n, other, 1e-2)[0])
+    exact = 255 * stats.binom.sf(test - 1, n, other)
+    assert exact <= one.false_strings <= 256 * 1e-2 * (1.0 + 1e-6)
+    two = Detection(n, 0.55, other, 3, (Level(0, 6, 0.5, 1e-2), Level(6, 12, 0.5, 1e-3)))
+    sizes = np.arange(n + 1)
+    mass = stats.binom.pmf(sizes, n, 0.5)
+
+    def alarm(level: Level) -> np.ndarray:
+        return stats.binom.sf(binomial_thresholds(sizes, other, level.alarm) - 1, sizes, other)
+
+    first, second = alarm(two.levels[0]), alarm(two.levels[1])[::-1]  # the sizes of both groups add up to n
+    followed = 1.0 + 63 * first  # the prefix of the string, which is kept with probability at most 1
+    exact = float(mass @ ((followed * 64 - 1) * second))
+    assert exact <= two.false_strings
 
 
 def test_no_composition_of_few_bits_is_better_than_the_program():
