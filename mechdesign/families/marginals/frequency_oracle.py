@@ -333,35 +333,35 @@ MOST_CATEGORIES = 1 << 20
 def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if 0.0 < epsilon < LEAST:
-        raise ParameterError(
-            field,
-            f"{epsilon:g} is so small that weights of 62 bits cannot distinguish the reports",
-            f"give at least {LEAST:.3g}",
-        )
+        what = f"{epsilon:g} is so small that weights of 62 bits cannot distinguish the reports"
+        raise ParameterError(field, what, f"give at least {LEAST:.3g}")
     if epsilon > LARGEST:
-        raise ParameterError(
-            field, f"{epsilon:g} leaves no variance to speak of", f"give at most {LARGEST:g}"
-        )
+        what = f"{epsilon:g} leaves no variance to speak of"
+        raise ParameterError(field, what, f"give at most {LARGEST:g}")
     return epsilon
 
 
-def _labels(field: str, value: Any) -> tuple[str, ...] | None:
-    if not isinstance(value, (list, tuple)):
+def listed_names(field: str, value: Any) -> tuple[str, ...] | None:
+    """Return the names of a list, or None where they are the numbers from 0."""
+    if value is not None and not isinstance(value, (list, tuple)):
         raise ParameterError(field, f"expected a list of names, got {value!r}")
-    return Labels(len(value), tuple(value)).names
+    return None if value is None else Labels(len(value), tuple(value)).names
 
 
-def _categories(problem: FrequencyOracle, field: str, value: Any) -> int:
-    """Return the number of categories: as given, which has to be that of the labels, or theirs."""
-    if value is None and problem.labels is None:
-        raise ParameterError(field, "is missing", 'write labels = ["no", "yes"], or categories = 2')
-    count = None if problem.labels is None else len(problem.labels)
-    number = integer(field, count if value is None else value, 2, MOST_CATEGORIES)
-    if count not in (None, number):
-        raise ParameterError(
-            "labels", f"{counted(count, 'name')} for {number} categories", "give one name each"
-        )
-    return number
+def listed_count(most: int, things: str = "categories", example: str = '"no", "yes"') -> Any:
+    """Return the check of a number: as given, which has to be that of the names, or theirs."""
+
+    def count_of(problem: Any, field: str, value: Any) -> int:
+        names = problem.labels
+        if value is None and names is None:
+            raise ParameterError(field, "is missing", f"write labels = [{example}], or categories = 2")
+        number = integer(field, len(names) if value is None else value, 2, most)
+        if names is not None and len(names) != number:
+            what = f"{counted(len(names), 'name')} for {number} {things}"
+            raise ParameterError("labels", what, "give one name each")
+        return number
+
+    return count_of
 
 
 @frozen_problem()
@@ -403,13 +403,13 @@ class FrequencyOracle(Problem[Oracle]):
 
     labels: Sequence[str] | None = checked(
         "Names of the categories; their number is that of the names.",
-        lambda field, value: None if value is None else _labels(field, value),
+        listed_names,
         form="sequence of str",
         default=None,
     )
     categories: Kept[int, int | None] = related(
         "Their number D, at least 2; not needed with ``labels``.",
-        _categories,
+        listed_count(MOST_CATEGORIES),
         form="int",
         limits={"minimum": 2, "maximum": MOST_CATEGORIES},
         default=None,

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import Labels
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, finite_array, integer, privacy_epsilon
+from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
 from mechdesign.families.marginals.items.selection import (
     MOST_ITEMS,
     MOST_LENGTH,
@@ -138,29 +138,6 @@ def item_epsilon(field: str, value: Any) -> float:
     return epsilon
 
 
-def item_names(field: str, value: Any) -> tuple[str, ...] | None:
-    """Return the names of a list, or None."""
-    if value is None:
-        return None
-    if not isinstance(value, (list, tuple)):
-        raise ParameterError(field, f"expected a list of names, got {value!r}")
-    if len(value) < 2:
-        raise ParameterError(field, f"{counted(len(value), 'name')}; a list has at least 2", "name the items")
-    return Labels(len(value), tuple(value)).names
-
-
-def item_count(problem: Any, field: str, value: Any) -> int:
-    """Return the number of items: as given, which has to be that of the labels, or theirs."""
-    if value is None and problem.labels is None:
-        raise ParameterError(field, "is missing", 'write labels = ["bread", "milk"], or categories = 2')
-    count = None if problem.labels is None else len(problem.labels)
-    number = integer(field, count if value is None else value, 2, MOST_ITEMS)
-    if count not in (None, number):
-        what = f"{counted(count, 'name')} for {number} items"
-        raise ParameterError("labels", what, "give one name each")
-    return number
-
-
 def _most(problem: Any, field: str, value: Any) -> int:
     """Return the most items of a set: as given, or the last size that has a share."""
     sizes = problem.sizes
@@ -250,13 +227,13 @@ class ItemSets(Problem[SetSelection]):
 
     labels: Sequence[str] | None = checked(
         "Names of the items; their number is that of the names.",
-        item_names,
+        listed_names,
         form="sequence of str",
         default=None,
     )
     categories: Kept[int, int | None] = related(
         "Number d of items, at least 2; not needed with ``labels``.",
-        item_count,
+        listed_count(MOST_ITEMS, "items", '"bread", "milk"'),
         form="int",
         limits={"minimum": 2, "maximum": MOST_ITEMS},
         default=None,

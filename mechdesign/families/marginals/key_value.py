@@ -22,13 +22,12 @@ from mechdesign.core.fields import Kept, checked, frozen_problem, real, related,
 from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, number
+from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
 from mechdesign.families.marginals.item_sets import (
     EXHAUSTIVE,
     LARGEST,
     SAFETY,
-    item_count,
     item_epsilon,
-    item_names,
     items_of_bits,
     selection_shares,
     separator_of,
@@ -161,13 +160,13 @@ class KeyValue(Problem[KeyValueSelection]):
 
     labels: Sequence[str] | None = checked(
         "Names of the keys; their number is that of the names.",
-        item_names,
+        listed_names,
         form="sequence of str",
         default=None,
     )
     categories: Kept[int, int | None] = related(
         "Number d of keys, at least 2; not needed with ``labels``.",
-        item_count,
+        listed_count(MOST_ITEMS, "items", '"bread", "milk"'),
         form="int",
         limits={"minimum": 2, "maximum": MOST_ITEMS // 2},
         default=None,

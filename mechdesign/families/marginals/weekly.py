@@ -35,10 +35,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import Labels
 from mechdesign.collect.oracle import best_size, subset_variance
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import ParameterError, counted
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
@@ -46,6 +45,7 @@ from mechdesign.core.validation import integer, one_of, privacy_epsilon
 from mechdesign.exact.draws import collision
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import exp_written
+from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
 from mechdesign.families.marginals.weeks.cells import KINDS
 from mechdesign.families.marginals.weeks.law import single_variance
 from mechdesign.families.marginals.weeks.response import WeeklyResponse
@@ -147,24 +147,6 @@ def _week(problem: Weekly, field: str, value: Any) -> float:
     return epsilon
 
 
-def _labels(field: str, value: Any) -> tuple[str, ...] | None:
-    if not isinstance(value, (list, tuple)):
-        raise ParameterError(field, f"expected a list of names, got {value!r}")
-    return Labels(len(value), tuple(value)).names
-
-
-def _categories(problem: Weekly, field: str, value: Any) -> int:
-    """Return the number of answers: as given, which has to be that of the labels, or theirs."""
-    if value is None and problem.labels is None:
-        raise ParameterError(field, "is missing", 'write labels = ["no", "yes"], or categories = 2')
-    count = None if problem.labels is None else len(problem.labels)
-    number = integer(field, count if value is None else value, 2, MOST_CATEGORIES)
-    if count not in (None, number):
-        what = f"{counted(count or 0, 'name')} for {number} categories"
-        raise ParameterError("labels", what, "give one name each")
-    return number
-
-
 def _distinct(problem: Weekly, field: str, value: Any) -> int:
     number = integer(field, value, 1)
     if number > problem.categories:
@@ -220,13 +202,13 @@ class Weekly(Problem[WeeklyResponse]):
 
     labels: Sequence[str] | None = checked(
         "Names of the answers; their number is that of the names.",
-        lambda field, value: None if value is None else _labels(field, value),
+        listed_names,
         form="sequence of str",
         default=None,
     )
     categories: Kept[int, int | None] = related(
         "Their number k, at least 2; not needed with ``labels``.",
-        _categories,
+        listed_count(MOST_CATEGORIES),
         form="int",
         limits={"minimum": 2, "maximum": MOST_CATEGORIES},
         default=None,

@@ -277,7 +277,7 @@ def test_wrong_pairs_are_refused(answers, said):
     ({"categories": 5, "epsilon": 1.0, "sizes": [0.5, 0.4]}, "sum to 1"),
     ({"categories": 5, "epsilon": 1.0, "sizes": [1.0, 0.0]}, "sizes"),
     ({"labels": ["a;b", "c"], "epsilon": 1.0, "most": 1}, "the name 'a;b' contains ';'"),
-    ({"labels": [], "epsilon": 1.0, "most": 1}, "a list has at least 2"),
+    ({"labels": [], "epsilon": 1.0, "most": 1}, "0 is not from 2 to"),
 ])  # fmt: skip
 def test_wrong_problems_are_refused(parameters, said):
     with pytest.raises(ParameterError, match=said):
