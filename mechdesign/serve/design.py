@@ -41,8 +41,7 @@ from mechdesign.serve.draft import (
     text_of_draft,
     value_text,
 )
-from mechdesign.serve.pages import BRACED, Words, owner_page, room_tables, words_of
-from mechdesign.serve.pictures import for_page
+from mechdesign.serve.pages import BRACED, Words, for_page, owner_page, room_tables, words_of
 from mechdesign.serve.place import Place, ServedSurvey
 from mechdesign.serve.planning import (
     built_survey,

@@ -19,7 +19,7 @@ from mechdesign.report.page.results import reporting_users, section_values, sent
 from mechdesign.report.page.waves import change_sentence, compared_questions, question_values, wave_figures
 from mechdesign.report.phrases import ENGLISH, LANGUAGES, Phrases
 from mechdesign.report.sections import sections_of
-from mechdesign.serve.pictures import for_page
+from mechdesign.serve.pages import for_page
 from mechdesign.serve.snapshots import Snapshot, estimates_of_waves
 from mechdesign.show.draw import svg
 from mechdesign.show.figure import Figure

@@ -24,8 +24,11 @@ from mechdesign.serve import Place  # noqa: E402
 from mechdesign.serve.application import application  # noqa: E402
 from mechdesign.serve.design import FORMS, routes  # noqa: E402
 from mechdesign.serve.draft import draft_of_text, text_of_draft  # noqa: E402
-from mechdesign.serve.pages import Words, room_tables  # noqa: E402
-from mechdesign.serve.pictures import for_page  # noqa: E402
+from mechdesign.serve.pages import (  # noqa: E402
+    Words,
+    for_page,
+    room_tables,
+)
 from mechdesign.serve.planning import plan_of  # noqa: E402
 from mechdesign.serve.sentences import line_of, risk_of  # noqa: E402
 

@@ -60,30 +60,28 @@ def upper_tail(counts: Any, users: Any, chance: Any) -> Array:
     >>> upper_tail(2, 3, 0.5).item()
     0.5
     """
-    from scipy.special import betainc
-
-    least, size = np.asarray(counts, dtype=np.float64), np.asarray(users, dtype=np.float64)
-    inside = (least >= 1) & (least <= size)
-    tail = betainc(np.where(inside, least, 1.0), np.where(inside, size - least + 1.0, 1.0), chance)
-    result: Array = np.where(inside, tail, np.where(least < 1, 1.0, 0.0))
-    return result
+    return _tail(counts, users, chance, True)
 
 
 def lower_tail(counts: Any, users: Any, chance: Any) -> Array:
-    """Return P(Bin(users, chance) < counts), elementwise.
+    """Return P(Bin(users, chance) < counts), elementwise and accurate where it is small.
 
     Examples
     --------
     >>> lower_tail(2, 3, 0.5).item()
     0.5
     """
-    from scipy.special import betaincc
+    return _tail(counts, users, chance, False)
+
+
+def _tail(counts: Any, users: Any, chance: Any, is_upper: bool) -> Array:
+    from scipy.special import betainc, betaincc
 
     least, size = np.asarray(counts, dtype=np.float64), np.asarray(users, dtype=np.float64)
     inside = (least >= 1) & (least <= size)
-    tail = betaincc(np.where(inside, least, 1.0), np.where(inside, size - least + 1.0, 1.0), chance)
-    result: Array = np.where(inside, tail, np.where(least < 1, 0.0, 1.0))
-    return result
+    a, b = np.where(inside, least, 1.0), np.where(inside, size - least + 1.0, 1.0)
+    tail = (betainc if is_upper else betaincc)(a, b, chance)
+    return np.asarray(np.where(inside, tail, (least < 1) == is_upper))
 
 
 def binomial_thresholds(users: Any, chance: float, alarm: float) -> Wholes:
