@@ -7,7 +7,7 @@ nothing protects them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,11 +156,26 @@ def read_blocks(mechanism: Any, source: Source, unmarked: bool = False) -> Itera
         yield ReportTable(scores, public, mechanism, np.asarray(block[column]))
 
 
-def read_answers(mechanism: Any, source: Source, unmarked: bool = False) -> ReportTable:
-    """Return the scores and the public columns of a table of reports."""
+def read_sources(mechanism: Any, sources: Iterable[Source], unmarked: bool = False) -> Iterator[ReportTable]:
+    """Yield the blocks of several tables of reports, which have to have the same public columns."""
+    first: tuple[str, set[str]] | None = None
+    for source in sources:
+        for block in read_blocks(mechanism, source, unmarked):
+            first = first or (source.name, set(block.public))
+            if set(block.public) != first[1]:
+                names = ", ".join(sorted(set(block.public) ^ first[1]))
+                what = f"has other public columns than {first[0]} ({names})"
+                raise DataError(source.name, what, "keep the same --public columns in all files")
+            yield block
+
+
+def read_answers(
+    mechanism: Any, source: Source, unmarked: bool = False, others: Sequence[Source] = ()
+) -> ReportTable:
+    """Return the scores and the public columns of a table of reports, or of several."""
     blocks: list[ReportTable] = []
     entries = 0
-    for block in read_blocks(mechanism, source, unmarked):
+    for block in read_sources(mechanism, (source, *others), unmarked):
         entries += sum(scores.values.size for scores in block.scores)
         if entries > MOST_ENTRIES:  # what a table would be too large for is kept in pieces from here on
             blocks, block = [one.without_tables() for one in blocks], block.without_tables()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli.parser import FINE, AddCommand, FigureOutput, figure_option, print_json
+from mechdesign.cli.parser import FINE, AddCommand, FigureOutput, figure_option, identical_option, print_json
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from mechdesign.analysis.asking import ReportTable
     from mechdesign.data.intake import Block
 
-REPORT_TABLE = "a file of reports with public columns beside them: CSV or Parquet"
+REPORT_TABLE = "reports with public columns beside them, CSV or Parquet: a file, a folder or a pattern"
 
 
 def add_commands(command: AddCommand) -> None:
@@ -36,6 +36,7 @@ def _table_options(added: argparse.ArgumentParser) -> None:
         default="refuse",
         help="rows without a value: refuse (default)",
     )
+    identical_option(added)
 
 
 def _output_options(added: argparse.ArgumentParser, required: bool = False) -> None:
@@ -96,7 +97,19 @@ def _test_options(test: argparse.ArgumentParser) -> None:
     test.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _answers(options: argparse.Namespace, path: str, mechanism_file: str | None = None) -> ReportTable:
+def _files(options: argparse.Namespace, *names: str) -> list[str]:
+    """Return the files of reports that names, folders and patterns stand for; none may be there twice."""
+    from mechdesign.data.data_set import data_set
+    from mechdesign.data.reading import require_different
+
+    paths = data_set(names)
+    require_different(paths, options.identical)
+    return paths
+
+
+def _answers(
+    options: argparse.Namespace, paths: Sequence[str], mechanism_file: str | None = None
+) -> ReportTable:
     from mechdesign.analysis.asking import read_answers
     from mechdesign.collect import load_mechanism
     from mechdesign.data.data_set import open_table
@@ -104,7 +117,8 @@ def _answers(options: argparse.Namespace, path: str, mechanism_file: str | None 
 
     mechanism: Any = load_mechanism(mechanism_file or options.mechanism)
     rule = MissingRule(options.missing or "refuse")
-    answers = read_answers(mechanism, open_table(path, rule), options.unmarked)
+    first, *others = (open_table(path, rule) for path in paths)
+    answers = read_answers(mechanism, first, options.unmarked, others)
     if note := rule.note():
         print(note, file=sys.stderr)
     return answers
@@ -116,8 +130,9 @@ def _scores(options: argparse.Namespace) -> int:
     from mechdesign.data.writing import write_blocks
 
     require_suffix(options.output, DATA)
-    require_output(options.output, [options.mechanism, options.reports], options.force)
-    blocks = _score_blocks(options)
+    paths = _files(options, options.reports)
+    require_output(options.output, [options.mechanism, *paths], options.force)
+    blocks = _score_blocks(options, paths)
     rows = write_blocks(options.output, blocks, False)
     print(
         f"{options.output}: {counted(rows, 'row')}; scores are no answers: average them, never cut them off"
@@ -125,16 +140,16 @@ def _scores(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _score_blocks(options: argparse.Namespace) -> Iterator[Block]:
+def _score_blocks(options: argparse.Namespace, paths: Sequence[str]) -> Iterator[Block]:
     """Yield public columns and scores, block by block."""
-    from mechdesign.analysis.asking import read_blocks
+    from mechdesign.analysis.asking import read_sources
     from mechdesign.collect import load_mechanism
     from mechdesign.data.data_set import open_table
     from mechdesign.data.intake import MissingRule
 
     mechanism: Any = load_mechanism(options.mechanism)
-    table = open_table(options.reports, MissingRule(options.missing))
-    for answers in read_blocks(mechanism, table, options.unmarked):
+    tables = [open_table(path, MissingRule(options.missing)) for path in paths]
+    for answers in read_sources(mechanism, tables, options.unmarked):
         chosen = (
             answers.scores if options.question is None else [answers.question(options.question, "--question")]
         )
@@ -157,7 +172,8 @@ def _score_blocks(options: argparse.Namespace) -> Iterator[Block]:
 def _regress(options: argparse.Namespace) -> int:
     from mechdesign.analysis.asking import regress
 
-    answers = _answers(options, options.reports)
+    paths = _files(options, options.reports)
+    answers = _answers(options, paths)
     result = regress(
         answers.mechanism,
         answers,
@@ -167,7 +183,7 @@ def _regress(options: argparse.Namespace) -> int:
         weights=options.weights,
         cluster=options.cluster,
     )
-    _show(options, {"regression": result}, [options.reports])
+    _show(options, {"regression": result}, paths)
     return FINE
 
 
@@ -183,18 +199,20 @@ def _test(options: argparse.Namespace) -> int:
     for name in ("wave_mechanism", "id"):
         if options.wave is None and getattr(options, name) is not None:
             raise ParameterError(f"--{name.replace('_', '-')}", "needs --wave", "omit it")
-    answers, question = _answers(options, options.reports), options.question or ""
+    paths = _files(options, options.reports)
+    answers, question = _answers(options, paths), options.question or ""
     if options.by is not None:
         result = independence(answers, options.by, question, options.draws)
-        _show(options, {"test": result}, [options.reports], flat=True)
+        _show(options, {"test": result}, paths, flat=True)
         return FINE
-    require_different([options.reports, options.wave], identical=True)
-    other = _answers(options, options.wave, options.wave_mechanism)
+    later = _files(options, options.wave)
+    require_different([*paths, *later], identical=True)
+    other = _answers(options, later, options.wave_mechanism)
     results: dict[str, Any] = {}
     if not answers.question(question).has_mean:
         results["test"] = equal_waves(answers, other, question, options.id, options.draws)
     results["changes"] = wave_changes(answers, other, question, options.id)
-    _show(options, results, [options.reports, options.wave])
+    _show(options, results, [*paths, *later])
     return FINE
 
 
@@ -203,12 +221,9 @@ def estimate_groups(options: argparse.Namespace) -> int:
     from mechdesign.analysis.asking import column_codes, weights_of
     from mechdesign.analysis.groups import by_group
     from mechdesign.analysis.weights import raked, weighted_estimate
-    from mechdesign.data.data_set import data_set
 
-    paths = data_set(options.inputs)
-    if len(paths) != 1:
-        raise ParameterError("REPORTS", f"{len(paths)} files", "give one table with the public columns")
-    answers = _answers(options, paths[0])
+    paths = _files(options, *options.inputs)
+    answers = _answers(options, paths)
     margins = None if options.margins is None else _margins(options.margins)
     if options.by is not None:
         if options.population_size is not None:

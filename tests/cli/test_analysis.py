@@ -80,7 +80,7 @@ def test_what_is_public_is_said_and_small_groups_are_named(survey, capsys):
         (["randomize", "m.json", "people.csv", "people.csv", "--public", "ward"], "people.csv"),
         (["estimate", "m.json", "r.csv", "--by", "wart"], "did you mean 'ward'"),
         (["estimate", "m.json", "r.csv", "--question", "x"], "needs --by"),
-        (["estimate", "m.json", "r.csv", "people.csv", "--by", "ward"], "2 files; give one table"),
+        (["estimate", "m.json", "r.csv", "people.csv", "--by", "ward"], "people.csv: no column name ends in"),
         (["estimate", "m.json", "r.csv", "--weights", "ward"], "holds texts, not weights"),
         (["estimate", "m.json", "r.csv", "--margins", "people.csv"], "no column 'column'"),
         (["estimate", "m.json", "people.csv", "--by", "ward"], "no column name ends in a mechanism's digest"),
