@@ -343,7 +343,7 @@ def _smooth(value: Array, covariance: Array) -> Array:
     scale = float(np.trace(covariance)) / size
     # The sum is 1 in any case: how exactly it is known does not matter.
     known = covariance + scale * np.full((size, size), 1.0 / size) + 1e-9 * scale * np.eye(size)
-    weight: Array = np.linalg.inv(known)
+    weight = np.asarray(np.linalg.inv(known), dtype=np.float64)
     evidences: list[float] = []
     fits: list[Array] = []
     for order, (before, weakest, strongest) in ORDERS.items():
