@@ -187,6 +187,7 @@ class DesignRoom:
         return JSONResponse(
             {
                 "base": draft_digest(text),
+                "slug": self._slug(survey, words) if is_returned or "titled" in request.query_params else "",
                 "faults": [fault_said(fault, words) for fault in listed],
                 "buildable": is_buildable(listed),
                 "line": line_of(document, words),
@@ -194,6 +195,10 @@ class DesignRoom:
                 **({"document": document} if is_returned else {}),
             }
         )
+
+    def _slug(self, survey: ServedSurvey, words: Words) -> str:
+        """Return the slug of a survey whose title is typed, which it is called after until it is built."""
+        return survey.follow_title(new_draft(words.language)[HEAD]["title"])
 
     async def plan(self, request: Request) -> Response:
         """Return the margins of a draft."""
@@ -263,6 +268,7 @@ class DesignRoom:
     async def build(self, request: Request) -> Response:
         """Build the draft, and return the result of the audit."""
         survey, words = self._survey(request), words_of(request)
+        slug = self._slug(survey, words)
         path = survey.folder / "built.json"
         try:
             await worker(STUDIES).ask(self._subject(request), built_survey, survey.draft, str(path))
@@ -278,6 +284,7 @@ class DesignRoom:
         return JSONResponse(
             {
                 "built": words.say("design.built"),
+                "slug": slug,
                 "rows": [audit_said(item, words) for item in certificates],
                 "holds": all(item.holds for item in certificates),
                 "fingerprint": mechanism.fingerprint,

@@ -6,7 +6,7 @@
   const content = JSON.parse(byId("draft-data").textContent);
   const words = content.words;
   const csrf = document.querySelector("meta[name=csrf]").content;
-  const address = location.pathname.replace(/\/$/, "");
+  let address = location.pathname.replace(/\/$/, "");
   let draft = content.document, base = content.base;
   const fill = (text, parts) => text.replace(/\{([a-z_]+)\}/g, (whole, name) => name in parts ? parts[name] : whole);
   const show = (element, text) => { element.textContent = text; element.hidden = !text; };
@@ -25,6 +25,17 @@
     const said = await answer.json().catch(() => ({ refused: `${answer.status}` }));
     said.status = answer.status;
     return said;
+  };
+
+  const moved = (slug) => { // a survey is called after its title until it is built
+    const former = address.split("/").at(-2);
+    if (!slug || slug === former) return;
+    const renamed = (path) => path.replace(`/s/${former}/`, `/s/${slug}/`);
+    for (const link of document.querySelectorAll("a[href]")) link.href = renamed(link.getAttribute("href"));
+    for (const field of document.getElementsByName("back")) field.value = renamed(field.value);
+    byId("download").textContent = byId("download").textContent.replace(`${former}.toml`, `${slug}.toml`);
+    address = renamed(address);
+    history.replaceState(null, "", address);
   };
 
   // Numbers and lists as they are typed
@@ -57,7 +68,7 @@
   };
 
   // Saving: one request at a time, the newest draft last
-  let dirty = false, sending = false, timer = 0, blocked = false, touched = false;
+  let dirty = false, sending = false, timer = 0, blocked = false, touched = false, titled = false;
   const changed = () => {
     dirty = touched = true;
     byId("saved").textContent = words.saving;
@@ -69,8 +80,10 @@
     if (sending || blocked || !dirty) return;
     sending = true;
     dirty = false;
+    const query = titled ? { base, titled } : { base };
+    titled = false;
     try {
-      const said = await post("draft", JSON.stringify(draft), { base });
+      const said = await post("draft", JSON.stringify(draft), query);
       if (said.conflict && !touched) { // what was typed before a reload came after this page was made
         sending = false;
         location.reload();
@@ -82,6 +95,7 @@
         byId("saved").textContent = fill(words.refused, { reason: said.refused });
       } else {
         base = said.base;
+        moved(said.slug);
         if (!dirty) {
           byId("saved").textContent = words.saved;
           judge(said);
@@ -89,6 +103,7 @@
       }
     } catch {
       dirty = true;
+      titled = titled || "titled" in query;
       byId("saved").textContent = words.unsaved;
       timer = setTimeout(save, 3000);
       sending = false;
@@ -259,6 +274,7 @@
       changed();
     });
   }
+  byId("survey-title").addEventListener("change", () => { titled = true; changed(); });
   for (const radio of document.getElementsByName("goal")) {
     radio.addEventListener("change", () => {
       put(draft.survey, "goal", radio.value === "mean" ? undefined : radio.value);
@@ -623,6 +639,7 @@
     if (said.refused) { byId("undo-line").hidden = true; return; }
     if (content.unreadable) return location.reload();
     base = said.base;
+    moved(said.slug);
     draft = said.document;
     render();
     judge(said);
@@ -635,6 +652,7 @@
     const said = await study("build", place, words.build_computing, {}, "");
     byId("build").disabled = false;
     if (!said) return;
+    moved(said.slug);
     place.append(make("p", said.built, "notice built"));
     place.append(table([words.audit_what, words.audit_verdict], said.rows));
     byId("to-collect").hidden = false;
