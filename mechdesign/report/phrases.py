@@ -24,6 +24,8 @@ class Phrases:
         What holds for those who answered; after a comma it begins with a small letter.
     mean, mean_on_scale, means : str
     median, interval, interval_of_words : str
+    between : str
+        What stands between the ends of a class of numbers.
     ticked : str
     group : str
         The most frequent answer of a group.
@@ -48,6 +50,7 @@ class Phrases:
     median: str = "The median is {value}{interval}."
     interval: str = " (95% interval: {low} to {high})"
     interval_of_words: str = " (95% interval: from “{low}” up to “{high}”)"
+    between: str = " to "
     ticked: str = "Most often ticked: {answers}."
     group: str = "of {group}, {answer}"
     clear_changes: str = "From {first} to {second}{among}: {changes}{more}."
@@ -98,6 +101,7 @@ GERMAN = Phrases(
     median="Der Median ist {value}{interval}.",
     interval=" (95-%-Intervall: {low} bis {high})",
     interval_of_words=" (95-%-Intervall: von „{low}“ bis „{high}“)",
+    between=" bis ",
     ticked="Am häufigsten angekreuzt: {answers}.",
     group="von {group}: {answer}",
     clear_changes="Von {first} bis {second}{among}: {changes}{more}.",

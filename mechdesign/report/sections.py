@@ -521,7 +521,7 @@ def _median_words(quantiles: Any, phrases: Phrases) -> str:
     _, value, low, high = quantiles.rows[quantiles.levels.index(0.5)]
     interval = ""
     if low != high:
-        template = phrases.interval_of_words if " to " in f"{low}{high}" else phrases.interval
+        template = phrases.interval_of_words if phrases.between in f"{low}{high}" else phrases.interval
         interval = template.format(low=low, high=high)
     return phrases.median.format(value=value, interval=interval)
 

@@ -140,7 +140,10 @@ class DesignRoom:
         content = {
             "document": document,
             "base": draft_digest(text),
-            "words": {name: words.say(f"design.{name}", **_kept(name, words)) for name in SPOKEN},
+            "words": {
+                **{name: words.say(f"design.{name}", **_kept(name, words)) for name in SPOKEN},
+                "quoted": texts_of(words.language).quote("{text}"),
+            },
             "normal": NORMAL,
             "decimal": texts_of(words.language).tables["language"]["decimal"],
             "yes_no": [texts_of(words.language).say("form.no"), texts_of(words.language).say("form.yes")],

@@ -407,6 +407,7 @@
       default:
         put(question, key, text);
         if (key === "text" && auto.has(question)) named(question, card, free_name(text, question));
+        else if (key === "text") joints();
     }
     title(card);
   };
@@ -499,10 +500,15 @@
   });
 
   // Results of several questions
+  const subject = (name) => {
+    const text = String(draft.questions.find((question) => question.name === name)?.text || name);
+    return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+  };
   const joint_name = (item, key) => {
-    const names = Array.isArray(item) ? item : item.questions ?? [];
+    const quoted = (name) => fill(words.quoted, { text: subject(name) });
+    const names = (Array.isArray(item) ? item : item.questions ?? []).map(quoted);
     if (key === "tables") return fill(words.joint_cross, { first: String(names[0]), second: names.slice(1).join(", ") });
-    return fill(words.joint_by, { number: String(item.number), by: String(item.by) });
+    return fill(words.joint_by, { number: quoted(item.number), by: quoted(item.by) });
   };
   const joints = () => {
     const items = [];
@@ -513,7 +519,7 @@
     byId("joints").replaceChildren(...items);
     for (const id of ["joint-first", "joint-second"]) {
       const select = byId(id), before = select.value;
-      select.replaceChildren(...draft.questions.filter((question) => question.name && question.kind !== "several").map((question) => new Option(question.name, question.name)));
+      select.replaceChildren(...draft.questions.filter((question) => question.name && question.kind !== "several").map((question) => new Option(subject(question.name), question.name)));
       if (before) select.value = before;
       if (!select.value && select.options.length) select.selectedIndex = id === "joint-first" ? 0 : Math.min(1, select.options.length - 1);
     }
