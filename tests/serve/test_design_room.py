@@ -130,6 +130,19 @@ def test_margins_are_those_of_the_plan_in_the_owners_language(room):
     assert room.send("margins", {**document, "questions": []})[1]["refused"]
 
 
+def test_results_are_called_by_the_texts_of_questions(room):
+    document = draft_of_text(STAFF)
+    document["questions"][1]["text"] = " "
+    document["survey"]["group_means"] = [{"number": "overtime", "by": "department"}]
+    rows = [row["name"] for row in room.send("margins", document)[1]["rows"]]
+    assert rows[:2] == ["Where do you work?", "recommend"]
+    assert rows[3:5] == [f"Which of these do you use every day?: {tool}" for tool in ("e-mail", "chat")]
+    assert rows[-2:] == [
+        "“Where do you work?” and “recommend”",
+        "“How many hours did you work overtime last month?” by “Where do you work?”",
+    ]
+
+
 def test_people_are_computed_for_margins_and_can_be_used(room):
     document = draft_of_text(SMALL)
     filled = room.send("margin", document, points="4,5")[1]["document"]
@@ -157,8 +170,11 @@ def test_ways_and_curves_are_said(room):
     document = draft_of_text(SMALL)
     said = room.send("ways", document, points="5")[1]
     assert said["now"] == "The least exact result now has ±6.0 points; you ask for ±5."
-    assert said["sets"] == ["“age”: then at most ±2.6 points", "“mood”: then at most ±2.9 points"]
-    assert [row[0] for row in said["singles"]] == ["age", "mood"]
+    assert said["sets"] == [
+        "“How old are you?”: then at most ±2.6 points",
+        "“How are you?”: then at most ±2.9 points",
+    ]
+    assert [row[0] for row in said["singles"]] == ["How old are you?", "How are you?"]
     assert said["more"][0].startswith("Or ask 1")
     drawn = room.send("curves", document)[1]
     assert ["1000", "±6.0 points", "±4.3 points"] in drawn["people"]["rows"]
