@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from mechdesign.core.errors import printable
+
+ISOLATED = "\u2068{}\u2069"
+"""A text whose direction of writing does not turn that of its sentence."""
+
+
+def named(text: object) -> str:
+    """Return the name of an answer for a sentence: printable, and isolated where it is written right to left.
+
+    Without that, the numbers next to it would stand at its other side, as those of another answer.
+
+    Examples
+    --------
+    >>> named("yes"), named("\u05db\u05df") == "\u2068\u05db\u05df\u2069"
+    ('yes', True)
+    """
+    name = printable(text)
+    is_turned = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in name)
+    return ISOLATED.format(name) if is_turned else name
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,8 @@ class DesignRoom:
         slug = self._slug(survey, words)
         path = survey.folder / "built.json"
         try:
-            await worker(STUDIES).ask(self._subject(request), built_survey, survey.draft, str(path))
+            # a survey is built where margins are computed, which is quick: studies take long
+            await worker(MARGINS).ask(self._subject(request), built_survey, survey.draft, str(path))
             mechanism = survey.use(await run_in_threadpool(load_mechanism, path))
         except OvertakenError:
             return JSONResponse({"overtaken": True})

@@ -10,6 +10,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import margin_text
 from mechdesign.export.disclosure import CERTAIN, MOST_SURE, WEAK, sure_percentage
 from mechdesign.export.texts import texts_of
+from mechdesign.report.phrases import ISOLATED
 from mechdesign.serve.draft import GOALS_WITH_ERRORS, HEAD, QUESTIONS, DraftFault, value_text
 from mechdesign.serve.pages import Words
 from mechdesign.serve.planning import JOINT, names_in, result_places
@@ -24,9 +25,6 @@ USELESS = 50.0
 """A margin of so many points tells nothing of a share, or of a mean."""
 
 FEW_PEOPLE = 30
-
-ISOLATED = "\u2068{}\u2069"
-"""A text whose direction of writing does not turn that of the line."""
 
 
 def fault_said(fault: DraftFault, words: Words) -> dict[str, Any]:

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.analysis.change import Change
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.data.about import About, QuestionText
 from mechdesign.export import ExportSettings, export
 from mechdesign.export.form import blocks_of, page_texts
+from mechdesign.report.page.waves import WaveTable, change_sentence
 from mechdesign.report.phrases import LANGUAGES
-from mechdesign.report.sections import sections_of
+from mechdesign.report.sections import sections_of, sentence_of
 from mechdesign.report.wording import in_words
 
 QUESTIONS = [
@@ -119,3 +122,25 @@ def test_words_of_a_translation_are_used_and_those_of_one_question():
     alone = KaryResponse.of(2, 1.0)
     estimate = alone.estimate(alone.randomize([0, 1] * 50, rng=1))
     assert in_words(estimate, alone, words_for(alone, "de")).categories == estimate.categories
+
+
+def test_numbers_stay_with_their_answers_where_these_are_written_from_the_right():
+    """Each answer of a sentence is isolated, and nothing of a name but its joiners is a sign of direction."""
+    names = ("\u0646\u0639\u0645", "\u05db\u05df \u202e", "\u06cc\u200c\u0647")
+    shares = FrequencyEstimate(np.array([0.5, 0.3, 0.2]), np.array([0.03, 0.03, 0.03]), 900, names)
+    assert sentence_of(shares) == (
+        "50% ±6 answered “\u2068\u0646\u0639\u0645\u2069”, 30% ±6 “\u2068\u05db\u05df \\u202e\u2069”, "
+        "20% ±6 “\u2068\u06cc\u200c\u0647\u2069”."
+    )
+    latin = FrequencyEstimate(np.array([0.7, 0.3]), np.array([0.03, 0.03]), 900, ("a", "é"))
+    assert sentence_of(latin) == "70% ±6 answered “a”, 30% ±6 “é”."
+    wave = WaveTable(
+        "",
+        True,
+        names[:1],
+        (),
+        (("\x1b2026", "\u05db", [Change("", names[0], 0.21, 0.03, 0.15, 0.27)]),),
+    )
+    assert change_sentence([wave]) == (
+        "From \\x1b2026 to \u2068\u05db\u2069: “\u2068\u0646\u0639\u0645\u2069” up by 21 ±6 points."
+    )

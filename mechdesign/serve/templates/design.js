@@ -257,6 +257,11 @@
 
   // The survey's own entries
   const survey_fields = [...document.querySelectorAll("[data-scope=survey] [data-key]")];
+  const entitled = (title) => { // the heading, and the name above all rooms where it is the same
+    const above = document.querySelector(".subject");
+    if (above.textContent === byId("heading").textContent) above.textContent = title;
+    byId("heading").textContent = title;
+  };
   const fill_survey = () => {
     for (const field of survey_fields) {
       const value = draft.survey[field.dataset.key];
@@ -270,7 +275,7 @@
     field.addEventListener("input", () => {
       const type = field.dataset.type, key = field.dataset.key;
       put(draft.survey, key, type === "number" ? number(field.value) : type === "whole" ? whole(field.value) : field.value);
-      if (key === "title") byId("heading").textContent = field.value;
+      if (key === "title") entitled(field.value);
       changed();
     });
   }
@@ -334,7 +339,8 @@
     }
   };
   const free_name = (text, own) => {
-    const stem = text.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim().split(" ").slice(0, 4).join("_").slice(0, 30);
+    const whole_stem = text.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim().split(" ").slice(0, 4).join("_");
+    const stem = [...whole_stem].slice(0, 30).join("");
     const others = draft.questions.filter((question) => question !== own).map((question) => question.name);
     if (stem && !others.includes(stem)) return stem;
     for (let count = 1; ; count += 1) {
@@ -670,7 +676,7 @@
     cards.replaceChildren();
     draft.questions.forEach((question) => add_card(question));
     joints();
-    byId("heading").textContent = String(draft.survey.title ?? "");
+    entitled(String(draft.survey.title ?? ""));
   };
   byId("design").addEventListener("submit", (event) => event.preventDefault());
   render();
