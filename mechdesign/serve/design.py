@@ -211,7 +211,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error), "line": line_of(document, words)})
+            return JSONResponse({"refused": _one(error, words), "line": line_of(document, words)})
         return JSONResponse(margins_said(document, plan, words))
 
     async def fill(self, request: Request) -> Response:
@@ -233,7 +233,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)})
+            return JSONResponse({"refused": _one(error, words)})
         return JSONResponse(
             {
                 axis: {
@@ -258,7 +258,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)})
+            return JSONResponse({"refused": _one(error, words)})
         return JSONResponse(ways_said(document, ways, words))
 
     async def read_file(self, request: Request) -> Response:
@@ -280,7 +280,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)})
+            return JSONResponse({"refused": _one(error, words)})
         finally:
             with suppress(OSError):
                 path.unlink()
@@ -334,9 +334,10 @@ def _with_line(method: Any) -> Any:
         try:
             result: Response = await method(request)
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)}, 400)
+            return JSONResponse({"refused": _one(error, words_of(request))}, 400)
         except UnicodeDecodeError:
-            return JSONResponse({"refused": "the file is not a text in UTF-8; choose a survey file"}, 400)
+            line = words_of(request).line("the file is not a text in UTF-8; choose a survey file")
+            return JSONResponse({"refused": line["text"]}, 400)
         return result
 
     return answer
@@ -367,10 +368,10 @@ def _points(request: Request) -> float:
     return points
 
 
-def _one(error: MechDesignError) -> str:
-    """Return an error as one line without the names of files."""
+def _one(error: MechDesignError, words: Words) -> str:
+    """Return an error as one line without the names of files, in the owner's language where it is known."""
     text = re.sub(r"\S*/(\w+\.(?:toml|json))", r"\1", str(error))
-    return text.removeprefix("survey.toml: ").removeprefix("design: ")
+    return words.line(text.removeprefix("survey.toml: ").removeprefix("design: "))["text"]
 
 
 def _kept(name: str, words: Words) -> dict[str, str]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
@@ -25,7 +22,7 @@ from mechdesign.report.page.waves import change_sentence, compared_questions, qu
 from mechdesign.report.phrases import ENGLISH, LANGUAGES, Phrases
 from mechdesign.report.sections import Section, sections_of
 from mechdesign.report.wording import in_words
-from mechdesign.serve.pages import Words, for_page
+from mechdesign.serve.pages import Words, for_page, known_line, room_tables
 from mechdesign.serve.snapshots import Snapshot, estimates_of_waves
 from mechdesign.show.draw import svg
 from mechdesign.show.figure import Figure
@@ -66,11 +63,10 @@ class Language:
         self.phrases: Phrases = LANGUAGES[code]
         self.texts: Texts = texts_of(code)
         self.say = Words(code).say
-        tables = _tables().get(code, {})
+        tables: Any = room_tables("terms").get(code, {})
         self.terms: dict[str, str] = tables.get("terms", {})
         self.cells: dict[str, str] = tables.get("cells", {})
         self.sentences: dict[str, str] = tables.get("sentences", {})
-        self.notes = [(_pattern(english), own) for english, own in tables.get("notes", {}).items()]
 
     def term(self, text: str) -> str:
         """Return a fixed word in the language; a text that is not one stays."""
@@ -103,11 +99,7 @@ class Language:
 
     def note(self, text: str) -> dict[str, str]:
         """Return a note of the toolkit, and the language that it is in: English where it is not known."""
-        for pattern, own in self.notes:
-            match = pattern.fullmatch(text)
-            if match is not None:
-                return {"text": own.format(**match.groupdict()), "language": self.code}
-        return {"text": text, "language": "en"}
+        return known_line(text, self.code, "terms", "notes")
 
     def day(self, day: date) -> str:
         """Return a day as the language writes it."""
@@ -129,19 +121,6 @@ class Language:
     def count(self, number: int) -> str:
         """Return a number of reports with its digits in groups."""
         return f"{number:,}".replace(",", "\u202f" if self.code == "de" else ",")
-
-
-def _pattern(note: str) -> re.Pattern[str]:
-    """Return what matches a note whose parts are named in braces."""
-    pieces = re.split(r"\{([a-z]+)\}", note)
-    parts = (f"(?P<{piece}>.*)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
-    return re.compile("".join(parts))
-
-
-@cache
-def _tables() -> dict[str, dict[str, dict[str, str]]]:
-    text = files("mechdesign.serve").joinpath("texts/terms.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
 
 
 def result_values(snapshot: Snapshot, language: Language) -> dict[str, Any]:
