@@ -208,22 +208,58 @@ def _labels(
     """Return what the answers to a question are called; None for the names that the client has."""
     if isinstance(entry, AskedNumber | AskedText):
         return None
-    own = tuple(entry.labels or map(str, range(entry.size)))
+    names = _answers(entry, question, text, words)
+    if text.ends:
+        places = 0, len(names) - 1 - (question is not None and question.skip)
+        for place, label in zip(places, text.ends, strict=True):
+            names[place] = words.say("form.end", answer=names[place], label=label)
+    return None if tuple(names) == _names_of(entry) else tuple(names)
+
+
+def _names_of(entry: Any) -> tuple[str, ...]:
+    """Return what the client calls the answers of an input, which is what results call them."""
+    return tuple(entry.labels or map(str, range(entry.size)))
+
+
+def _answers(entry: Any, question: Question | None, text: QuestionText, words: Texts) -> list[str]:
+    """Return what the answers of an input are called in a language, without the words of the ends."""
+    own = _names_of(entry)
     skipped = question is not None and question.skip
     names: Sequence[str] = own[:-1] if skipped else own
     if question is not None and question.bins:
         names = bin_names(question, words)
     if len(text.labels) == len(names):
         names = text.labels
-    if text.ends:
-        first, *middle, last = names
-        ends = [
-            words.say("form.end", answer=name, label=label)
-            for name, label in zip((first, last), text.ends, strict=True)
-        ]
-        names = (ends[0], *middle, ends[1])
-    labels = (*names, words.say("form.skip")) if skipped else tuple(names)
-    return None if labels == own else labels
+    return [*names, words.say("form.skip")] if skipped else list(names)
+
+
+def answer_names(mechanism: Mechanism, texts: PageTexts) -> dict[str, dict[str, str]]:
+    """Return what a page calls the answers to each question, by the names that results have.
+
+    The words for the ends of a scale are not part of them. Ticks are not among them: results have the items.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey import SurveyMechanism
+    >>> age = Question("age", "number", low=18, high=90, bins=(18, 30, 90), skip=True)
+    >>> survey = SurveyMechanism.of([age, Question("b", labels=("no", "yes"))], 1.0)
+    >>> answer_names(survey, page_texts(survey, ExportSettings(language="de")))["age"]
+    {'18 to 29': '18 bis 29', '30 to 90': '30 bis 90', 'no answer': 'keine Angabe'}
+    """
+    recipe, questions = mechanism.recipe(), getattr(mechanism, "questions", None)
+    result = {}
+    for text, places in _groups(mechanism, texts.about):
+        entry = recipe.inputs[places[0]]
+        question = None if questions is None else questions[places[0]]
+        if text.parts or isinstance(entry, AskedText):
+            continue
+        if isinstance(entry, AskedNumber):
+            skip = question is not None and question.skip
+            result[entry.name or ""] = {question.categories[-1]: texts.words.say("form.skip")} if skip else {}
+            continue
+        names = _answers(entry, question, text, texts.words)
+        result[entry.name or ""] = dict(zip(_names_of(entry), names, strict=True))
+    return result
 
 
 def bin_names(question: Question, words: Texts) -> tuple[str, ...]:

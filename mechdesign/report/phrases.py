@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from mechdesign.core.errors import printable
+
+ISOLATED = "\u2068{}\u2069"
+"""A text whose direction of writing does not turn that of its sentence."""
+
+
+def named(text: object) -> str:
+    """Return the name of an answer for a sentence: printable, and isolated where it is written right to left.
+
+    Without that, the numbers next to it would stand at its other side, as those of another answer.
+
+    Examples
+    --------
+    >>> named("yes"), named("\u05db\u05df") == "\u2068\u05db\u05df\u2069"
+    ('yes', True)
+    """
+    name = printable(text)
+    is_turned = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in name)
+    return ISOLATED.format(name) if is_turned else name
 
 
 @dataclass(frozen=True)
@@ -24,6 +45,8 @@ class Phrases:
         What holds for those who answered; after a comma it begins with a small letter.
     mean, mean_on_scale, means : str
     median, interval, interval_of_words : str
+    between : str
+        What stands between the ends of a class of numbers.
     ticked : str
     group : str
         The most frequent answer of a group.
@@ -48,6 +71,7 @@ class Phrases:
     median: str = "The median is {value}{interval}."
     interval: str = " (95% interval: {low} to {high})"
     interval_of_words: str = " (95% interval: from “{low}” up to “{high}”)"
+    between: str = " to "
     ticked: str = "Most often ticked: {answers}."
     group: str = "of {group}, {answer}"
     clear_changes: str = "From {first} to {second}{among}: {changes}{more}."
@@ -98,6 +122,7 @@ GERMAN = Phrases(
     median="Der Median ist {value}{interval}.",
     interval=" (95-%-Intervall: {low} bis {high})",
     interval_of_words=" (95-%-Intervall: von „{low}“ bis „{high}“)",
+    between=" bis ",
     ticked="Am häufigsten angekreuzt: {answers}.",
     group="von {group}: {answer}",
     clear_changes="Von {first} bis {second}{among}: {changes}{more}.",

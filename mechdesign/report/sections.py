@@ -17,7 +17,7 @@ from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin
 from mechdesign.core.values import changed
 from mechdesign.data.about import QuestionText
 from mechdesign.data.tidy import OF_ANSWERED, Quantiles
-from mechdesign.report.phrases import ENGLISH, Phrases
+from mechdesign.report.phrases import ENGLISH, Phrases, named
 from mechdesign.show.panels import ANYTHING, SHARE, axis_names
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ def _of_ticks(block: QuestionText, parts: Sequence[Any], phrases: Phrases) -> Se
     most = [
         phrases.other.format(
             share=phrases.number(percent_with_margin(numbers["estimate"][place], margin)),
-            answer=labels[place],
+            answer=named(labels[place]),
         )
         for place in order
         if (margin := table.margins[place]) is not None and margin < UNKNOWN
@@ -487,7 +487,7 @@ def _share_words(estimate: FrequencyEstimate, places: Sequence[int], phrases: Ph
     clauses = [
         (phrases.answered if place == order[0] else phrases.other).format(
             share=_share(min(max(float(estimate.value[place]), 0.0), 1.0), margins[place], phrases),
-            answer=estimate.categories[place],
+            answer=named(estimate.categories[place]),
         )
         for place in order
         if margins[place] < UNKNOWN
@@ -508,7 +508,7 @@ def _means_words(estimate: Any, phrases: Phrases) -> str:
     """Return the means of groups in words."""
     rows = zip(estimate.names, estimate.value.tolist(), estimate.margins().tolist(), strict=True)
     clauses = [
-        f"{name}: {phrases.number(f'{rounded(value, margin, False)} {margin_text(margin, False)}')}"
+        f"{named(name)}: {phrases.number(f'{rounded(value, margin, False)} {margin_text(margin, False)}')}"
         for name, value, margin in rows
     ]
     more = "; ..." if len(clauses) > MOST_GROUPS else ""
@@ -521,9 +521,9 @@ def _median_words(quantiles: Any, phrases: Phrases) -> str:
     _, value, low, high = quantiles.rows[quantiles.levels.index(0.5)]
     interval = ""
     if low != high:
-        template = phrases.interval_of_words if " to " in f"{low}{high}" else phrases.interval
-        interval = template.format(low=low, high=high)
-    return phrases.median.format(value=value, interval=interval)
+        template = phrases.interval_of_words if phrases.between in f"{low}{high}" else phrases.interval
+        interval = template.format(low=named(low), high=named(high))
+    return phrases.median.format(value=named(value), interval=interval)
 
 
 def _group_words(group: Any, phrases: Phrases) -> str:
@@ -534,6 +534,6 @@ def _group_words(group: Any, phrases: Phrases) -> str:
         place = int(np.argmax(shares))
         if errors[place] < UNKNOWN:
             share = _share(min(float(shares[place]), 1.0), float(errors[place]), phrases)
-            answer = phrases.answered.format(share=share, answer=group.categories[place])
-            clauses.append(phrases.group.format(group=name, answer=answer))
+            answer = phrases.answered.format(share=share, answer=named(group.categories[place]))
+            clauses.append(phrases.group.format(group=named(name), answer=answer))
     return phrases.sentence(clauses) if clauses and len(group.groups) <= MOST_GROUPS else ""

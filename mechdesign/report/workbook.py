@@ -288,7 +288,7 @@ def _write_about(
         words = section.sentence if section.was_asked else "no respondent was asked"
         sheet.write(row, 0, printable(section.heading), valign="top", text_wrap=True)
         sheet.write(row, 1, section.reports, valign="top", num_format="#,##0")
-        sheet.write(row, 2, printable(words), valign="top", text_wrap=True)
+        sheet.write(row, 2, words, valign="top", text_wrap=True)
     row += 2
     more = [f"Note: {printable(note)}" for note in dict.fromkeys(notes)]
     for text in [*EXPLAINED, *(more or _all_notes(result, sections))]:
@@ -332,7 +332,7 @@ def _all_notes(result: Any, sections: Sequence[Section]) -> list[str]:
 
 def _write_section(sheet: ResultSheet, section: Section) -> None:
     sheet.write(0, 0, printable(section.heading), fits=False, bold=True, font_size=14)
-    sheet.write(1, 0, printable(section.sentence), fits=False)
+    sheet.write(1, 0, section.sentence, fits=False)
     if section.reports is not None:
         sheet.write(2, 0, f"{section.reports} report{'s' * (section.reports != 1)}", fits=False)
     sheet.worksheet.freeze_panes(3, 1)

@@ -140,7 +140,10 @@ class DesignRoom:
         content = {
             "document": document,
             "base": draft_digest(text),
-            "words": {name: words.say(f"design.{name}", **_kept(name, words)) for name in SPOKEN},
+            "words": {
+                **{name: words.say(f"design.{name}", **_kept(name, words)) for name in SPOKEN},
+                "quoted": texts_of(words.language).quote("{text}"),
+            },
             "normal": NORMAL,
             "decimal": texts_of(words.language).tables["language"]["decimal"],
             "yes_no": [texts_of(words.language).say("form.no"), texts_of(words.language).say("form.yes")],
@@ -187,6 +190,7 @@ class DesignRoom:
         return JSONResponse(
             {
                 "base": draft_digest(text),
+                "slug": self._slug(survey, words) if is_returned or "titled" in request.query_params else "",
                 "faults": [fault_said(fault, words) for fault in listed],
                 "buildable": is_buildable(listed),
                 "line": line_of(document, words),
@@ -194,6 +198,10 @@ class DesignRoom:
                 **({"document": document} if is_returned else {}),
             }
         )
+
+    def _slug(self, survey: ServedSurvey, words: Words) -> str:
+        """Return the slug of a survey whose title is typed, which it is called after until it is built."""
+        return survey.follow_title(new_draft(words.language)[HEAD]["title"])
 
     async def plan(self, request: Request) -> Response:
         """Return the margins of a draft."""
@@ -203,7 +211,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error), "line": line_of(document, words)})
+            return JSONResponse({"refused": _one(error, words), "line": line_of(document, words)})
         return JSONResponse(margins_said(document, plan, words))
 
     async def fill(self, request: Request) -> Response:
@@ -225,7 +233,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)})
+            return JSONResponse({"refused": _one(error, words)})
         return JSONResponse(
             {
                 axis: {
@@ -250,7 +258,7 @@ class DesignRoom:
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)})
+            return JSONResponse({"refused": _one(error, words)})
         return JSONResponse(ways_said(document, ways, words))
 
     async def read_file(self, request: Request) -> Response:
@@ -263,14 +271,16 @@ class DesignRoom:
     async def build(self, request: Request) -> Response:
         """Build the draft, and return the result of the audit."""
         survey, words = self._survey(request), words_of(request)
+        slug = self._slug(survey, words)
         path = survey.folder / "built.json"
         try:
-            await worker(STUDIES).ask(self._subject(request), built_survey, survey.draft, str(path))
+            # a survey is built where margins are computed, which is quick: studies take long
+            await worker(MARGINS).ask(self._subject(request), built_survey, survey.draft, str(path))
             mechanism = survey.use(await run_in_threadpool(load_mechanism, path))
         except OvertakenError:
             return JSONResponse({"overtaken": True})
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)})
+            return JSONResponse({"refused": _one(error, words)})
         finally:
             with suppress(OSError):
                 path.unlink()
@@ -278,6 +288,7 @@ class DesignRoom:
         return JSONResponse(
             {
                 "built": words.say("design.built"),
+                "slug": slug,
                 "rows": [audit_said(item, words) for item in certificates],
                 "holds": all(item.holds for item in certificates),
                 "fingerprint": mechanism.fingerprint,
@@ -323,9 +334,10 @@ def _with_line(method: Any) -> Any:
         try:
             result: Response = await method(request)
         except MechDesignError as error:
-            return JSONResponse({"refused": _one(error)}, 400)
+            return JSONResponse({"refused": _one(error, words_of(request))}, 400)
         except UnicodeDecodeError:
-            return JSONResponse({"refused": "the file is not a text in UTF-8; choose a survey file"}, 400)
+            line = words_of(request).line("the file is not a text in UTF-8; choose a survey file")
+            return JSONResponse({"refused": line["text"]}, 400)
         return result
 
     return answer
@@ -356,10 +368,10 @@ def _points(request: Request) -> float:
     return points
 
 
-def _one(error: MechDesignError) -> str:
-    """Return an error as one line without the names of files."""
+def _one(error: MechDesignError, words: Words) -> str:
+    """Return an error as one line without the names of files, in the owner's language where it is known."""
     text = re.sub(r"\S*/(\w+\.(?:toml|json))", r"\1", str(error))
-    return text.removeprefix("survey.toml: ").removeprefix("design: ")
+    return words.line(text.removeprefix("survey.toml: ").removeprefix("design: "))["text"]
 
 
 def _kept(name: str, words: Words) -> dict[str, str]:

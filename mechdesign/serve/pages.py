@@ -48,6 +48,10 @@ class Words:
         sentence = room_tables(room)[self.language][name]
         return BRACED.sub(lambda match: str(parts[match[1]]), sentence)
 
+    def line(self, text: str) -> dict[str, str]:
+        """Return a line of the toolkit, and the language that it is in: English where it is not known."""
+        return known_line(text, self.language, "refusals")
+
     @classmethod
     def of(cls, request: Request, chosen: str = "") -> Words:
         """Return the sentences in the chosen language, else in the first one that the browser asks for."""
@@ -59,6 +63,36 @@ class Words:
 def room_tables(room: str) -> dict[str, dict[str, str]]:
     """Return the sentences of a room by language and name."""
     return tomllib.loads(_text(f"texts/{room}.toml"))
+
+
+def known_line(text: str, language: str, room: str, table: str = "") -> dict[str, str]:
+    """Return a line of the toolkit in a language where it is known there, and the language that it is in.
+
+    Examples
+    --------
+    >>> known_line("mood: is not built; build it first", "de", "refusals")["text"]
+    'mood ist noch nicht gebaut. Bauen Sie die Umfrage zuerst.'
+    >>> known_line("something else", "de", "refusals")
+    {'text': 'something else', 'language': 'en'}
+    """
+    for pattern, own in _patterns(room, language, table):
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return {"text": own.format(**match.groupdict()), "language": language}
+    return {"text": text, "language": LANGUAGES[0]}
+
+
+@cache
+def _patterns(room: str, language: str, table: str) -> list[tuple[re.Pattern[str], str]]:
+    """Return what matches each known line, whose parts are named in braces, with the line in a language."""
+    lines: Any = room_tables(room).get(language, {})
+    return [(_pattern(line), own) for line, own in (lines.get(table, {}) if table else lines).items()]
+
+
+def _pattern(line: str) -> re.Pattern[str]:
+    pieces = re.split(r"\{([a-z]+)\}", line)
+    parts = (f"(?P<{piece}>.*?)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 @cache
@@ -105,6 +139,7 @@ def owner_page(request: Request, template: str, status: int = 200, **values: Any
     words, nonce = words_of(request), secrets.token_urlsafe(16)
     context = {
         "say": words.say,
+        "line": words.line,
         "language": words.language,
         "languages": LANGUAGES,
         "place": request.app.state.place,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import secrets
 import sqlite3
 import threading
 import time
@@ -33,6 +32,7 @@ from mechdesign.export.page import require_page
 from mechdesign.serve.draft import wave_draft
 from mechdesign.serve.pool import ReportPool, Rows, hide_time, overwrite, sync_folder
 from mechdesign.serve.settings import SLUG, CollectionSettings, free_slug, require_draft, title_of
+from mechdesign.serve.tokens import Tokens
 from mechdesign.survey import Survey
 from mechdesign.work.files import whole_file
 
@@ -40,9 +40,11 @@ fcntl: Any = None  # Windows has none: take care yourself that one server runs
 with suppress(ImportError):
     fcntl = importlib.import_module("fcntl")
 
-MOST_TOKENS = 100_000
-"""Tokens that are made at once."""
 MOST_SURVEYS = 1000
+NEW = "new"
+"""The state of a draft that is called after its title, whenever that changes, until it is built."""
+BEFORE = (NEW, "draft", "built")
+"""The states before collecting."""
 DAY_NOTED = 1.0
 """Seconds between two notes of how many reports there are, at least."""
 
@@ -96,6 +98,7 @@ class Place:
             path.unlink()
         self._guard = threading.RLock()
         self._surveys: dict[str, ServedSurvey] = {}
+        self._former: dict[str, str] = {}  # what drafts were called before, for pages that are open
         path = self._path = self.folder / "surveys.sqlite"
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         self._base = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
@@ -160,8 +163,9 @@ class Place:
     def survey(self, slug: str) -> ServedSurvey:
         """Return a survey by its slug; UnknownNameError where there is none."""
         with self._guard:
+            slug = self._former.get(slug, slug)
             if slug not in self._surveys:
-                known = [name for (name,) in self.rows("SELECT slug FROM surveys")]
+                known = self._known()
                 if slug not in known:
                     raise UnknownNameError(
                         "survey", f"unknown survey '{slug:.60}'; {suggestion(slug, known)}"
@@ -179,8 +183,8 @@ class Place:
         """
         require_draft(toml_text)
         with self._guard:
-            known = {name for (name,) in self.rows("SELECT slug FROM surveys")}
-            name = slug or free_slug(title_of(toml_text), known)
+            known, title = self._known(), title_of(toml_text)
+            name = slug or free_slug(title, {*known, *self._former})
             if not SLUG.fullmatch(name):
                 what = f"'{name:.60}' is not made of a to z, 0 to 9 and -"
                 raise ParameterError("slug", what, "choose another")
@@ -188,9 +192,30 @@ class Place:
                 raise ParameterError("slug", f"'{name}' is there already", "choose another")
             if len(known) >= MOST_SURVEYS:
                 raise ParameterError("survey", f"there are {MOST_SURVEYS}", "use another --folder")
+            self._former.pop(name, None)
+            state = "draft" if slug or title else NEW
             with self.base() as base:
-                base.execute("INSERT INTO surveys VALUES (?, ?, ?, ?)", [name, toml_text, "{}", "draft"])
+                base.execute("INSERT INTO surveys VALUES (?, ?, ?, ?)", [name, toml_text, "{}", state])
             return self.survey(name)
+
+    def _known(self) -> list[str]:
+        """Return the slugs of all surveys."""
+        return [str(name) for (name,) in self.rows("SELECT slug FROM surveys")]
+
+    def rename(self, survey: ServedSurvey, title: str) -> None:
+        """Call a draft after a title; pages that are open find it by its former slug, too."""
+        with self._guard:
+            own = survey.slug
+            others = {name for name, now in self._former.items() if now != own}
+            slug = free_slug(title, {*self._known(), *others} - {own})
+            if slug == own:
+                return
+            with self.base() as base:
+                base.execute("UPDATE surveys SET slug = ? WHERE slug = ?", [slug, own])
+            survey.move(slug)
+            self._surveys[slug] = self._surveys.pop(own)
+            former = {name: slug if now == own else now for name, now in self._former.items()}
+            self._former = {name: now for name, now in {**former, own: slug}.items() if name != slug}
 
     def adopt(self, mechanism: Mechanism, slug: str = "") -> ServedSurvey:
         """Return a new survey of a mechanism that was built elsewhere; MethodError where it has no page."""
@@ -227,6 +252,7 @@ class Place:
             While it collects, or where the name is another one.
         """
         survey = self.survey(slug)
+        slug = survey.slug
         with self._guard:
             if survey.state == "collecting":
                 raise ParameterError(slug, "is collecting", "end collecting first")
@@ -267,6 +293,14 @@ class ServedSurvey:
         self._noted = 0.0
         self._seen: tuple[date, int] | None = None
 
+    def move(self, slug: str) -> None:
+        """Use the folder of another slug: of a draft, which has no files of its own yet."""
+        with self._guard:
+            folder = self.place.folder / slug
+            self.folder.rename(folder)
+            self.slug, self.folder = slug, folder
+            sync_folder(self.place.folder)
+
     # What was typed
 
     @property
@@ -279,6 +313,19 @@ class ServedSurvey:
         require_draft(text)
         self._write(draft=text)
 
+    def follow_title(self, usual: str = "") -> str:
+        """Call a survey that was begun without a name after its title, unless that is the usual one.
+
+        Returns
+        -------
+        str
+            The slug.
+        """
+        title = title_of(self.draft)
+        if self._row["state"] == NEW and title and title != usual:
+            self.place.rename(self, title)
+        return self.slug
+
     @property
     def title(self) -> str:
         """The title of the built survey, else of the draft, else the slug."""
@@ -290,6 +337,8 @@ class ServedSurvey:
     def state(self) -> str:
         """``"draft"``, ``"built"``, ``"collecting"`` or ``"ended"``."""
         state = self._row["state"]
+        if state == NEW:
+            return "draft"
         return "ended" if state == "collecting" and self.settings.is_over else state
 
     @property
@@ -312,9 +361,9 @@ class ServedSurvey:
             before = self.settings
             after = replace(before, **settings)
             if before.least != after.least:
-                self._require("began to collect, and its least number of reports is fixed", "draft", "built")
+                self._require("began to collect, and its least number of reports is fixed", *BEFORE)
             if before.access != after.access:
-                self._require("began to collect, and who may answer is fixed", "draft", "built")
+                self._require("began to collect, and who may answer is fixed", *BEFORE)
             self._write(settings=json.dumps(asdict(after)))
             return after
 
@@ -357,13 +406,13 @@ class ServedSurvey:
         MechDesignError
             For a draft that is not a survey, in one line.
         """
-        self._require("began to collect, and its questions are fixed", "draft", "built")
+        self._require("began to collect, and its questions are fixed", *BEFORE)
         return self.use(mechanism_of_draft(self.draft, self.folder))
 
     def use(self, mechanism: Mechanism) -> Mechanism:
         """Collect with a mechanism, in place of the one that was built."""
         with self._guard:
-            self._require("began to collect, and its questions are fixed", "draft", "built")
+            self._require("began to collect, and its questions are fixed", *BEFORE)
             require_page(mechanism)
             self._require_own_identity(mechanism.about.id)
             if not mechanism.about.id:
@@ -527,45 +576,6 @@ class ServedSurvey:
         lines = "".join(f"{json.dumps(row)}\n" for rows in self.reports() for row in rows)
         with whole_file(path, DataError, private=True) as part:
             part.write_text(lines, encoding="utf-8")
-
-
-class Tokens:
-    """The tokens of a survey: each lets one report in. The disk has their digests alone.
-
-    Attributes
-    ----------
-    survey : ServedSurvey
-    """
-
-    def __init__(self, survey: ServedSurvey) -> None:
-        self.survey = survey
-
-    @property
-    def count(self) -> int:
-        """Number of tokens."""
-        return self.survey.pool.token_count if self.survey.has_files else 0
-
-    @property
-    def used(self) -> int:
-        """Number of tokens that were used."""
-        return self.survey.pool.used_count if self.survey.has_files else 0
-
-    def make(self, count: int) -> list[str]:
-        """Return new tokens that nobody can guess; this is the only time that they can be read."""
-        if not 1 <= count <= MOST_TOKENS:
-            what = f"{count} is not from 1 to {MOST_TOKENS}"
-            raise ParameterError("number of links", what, "give another number")
-        if not self.survey.has_tokens:
-            raise ParameterError(
-                self.survey.slug, "is open: it has no links of persons", "choose links first"
-            )
-        tokens = [secrets.token_urlsafe(16) for _ in range(count)]
-        self.survey.pool.add_tokens(tokens)
-        return tokens
-
-    def links(self, tokens: list[str]) -> list[str]:
-        """Return the address of the page for each token."""
-        return [f"{self.survey.address}#token={token}" for token in tokens]
 
 
 def mechanism_of_draft(text: str, folder: Path) -> Mechanism:

@@ -79,6 +79,7 @@ class ResultsRoom:
             survey=survey,
             snapshot=snapshot,
             number=language.count,
+            day_text=language.day,
             least=survey.settings.least,
             count=survey.count,
             missing=self.snapshots.missing(survey),

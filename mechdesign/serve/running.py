@@ -8,14 +8,16 @@ import importlib
 import ipaddress
 import signal
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.serve.access import network_of
 
 MOST_PORT = 65535
 HEAD_SECONDS = 20.0
@@ -26,19 +28,33 @@ IDLE_SECONDS = 5
 """How long a connection may wait for its next request."""
 MOST_CONNECTIONS = 1000
 """Connections at once; more are answered with 503."""
+MOST_OF_ADDRESS = 250
+"""Connections at once of one address; more are closed at once."""
 MOST_HEAD = 1 << 14
 """Bytes of the head of a request."""
 ENDING_SECONDS = 5
 
 
 class Impatient(H11Protocol):
-    """A connection that is closed where a head does not arrive in time, or an answer is not taken."""
+    """A connection that is closed where a head does not arrive in time, or an answer is not taken.
 
+    One address has so many of them at once; a proxy, whose connections are those of all, has no such limit.
+    """
+
+    _counts: ClassVar[Counter[str]] = Counter()
+    _holder: str = ""
     _late: asyncio.TimerHandle | None = None
     _full: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        if address and not is_proxy(address, self.config.forwarded_allow_ips):
+            self._holder = network_of(address)
+            self._counts[self._holder] += 1
+            if self._counts[self._holder] > MOST_OF_ADDRESS:
+                transport.abort()
+                return
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -47,9 +63,18 @@ class Impatient(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        if self._holder:
+            self._counts[self._holder] -= 1
+            if not self._counts[self._holder]:
+                del self._counts[self._holder]
+            self._holder = ""
         for clock in (self._late, self._full):
             if clock is not None:
                 clock.cancel()
+
+    def _should_upgrade(self) -> bool:
+        """Answer who asks for another protocol as if they had not, without a line for each."""
+        return False
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -128,6 +153,26 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def is_proxy(address: str, trusted: Sequence[str] | str | None) -> bool:
+    """Whether an address is that of a proxy: of this machine, or one that ``FORWARDED_ALLOW_IPS`` names.
+
+    Examples
+    --------
+    >>> is_proxy("127.0.0.1", ""), is_proxy("10.0.0.9", "10.0.0.0/8, ::1"), is_proxy("192.0.2.1", "10.0.0.9")
+    (True, True, False)
+    """
+    names = trusted.split(",") if isinstance(trusted, str) else (trusted or ())
+    return is_loopback(address) or any(_is_in(address, name.strip()) for name in names)
+
+
+def _is_in(address: str, name: str) -> bool:
+    """Whether an address is the one that is named, or in the network that is named; ``*`` names all."""
+    try:
+        return name == "*" or ipaddress.ip_address(address) in ipaddress.ip_network(name, strict=False)
+    except ValueError:
+        return address == name
 
 
 def serve_until_signal(served: Sequence[tuple[Any, socket.socket]], begun: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import margin_text
 from mechdesign.export.disclosure import CERTAIN, MOST_SURE, WEAK, sure_percentage
 from mechdesign.export.texts import texts_of
+from mechdesign.report.phrases import ISOLATED
 from mechdesign.serve.draft import GOALS_WITH_ERRORS, HEAD, QUESTIONS, DraftFault, value_text
 from mechdesign.serve.pages import Words
 from mechdesign.serve.planning import JOINT, names_in, result_places
@@ -17,13 +18,13 @@ from mechdesign.serve.planning import JOINT, names_in, result_places
 STRONG, MODERATE = 1.0, 2.0
 """Up to these epsilons, protection is called strong or moderate; beyond, up to ``WEAK``, limited."""
 
+LONGEST_SUBJECT = 120
+"""Letters of a question in a table or a list."""
+
 USELESS = 50.0
 """A margin of so many points tells nothing of a share, or of a mean."""
 
 FEW_PEOPLE = 30
-
-ISOLATED = "\u2068{}\u2069"
-"""A text whose direction of writing does not turn that of the line."""
 
 
 def fault_said(fault: DraftFault, words: Words) -> dict[str, Any]:
@@ -133,10 +134,11 @@ def _goal_said(goal: Any, plan: Mapping[str, Any] | None, words: Words) -> str:
 
 def margins_said(document: Mapping[str, Any], plan: Mapping[str, Any], words: Words) -> dict[str, Any]:
     """Return the margins of a draft in words, with what was computed for its goal."""
+    names = _names_of(document, words)
     rows = [
         {
             "place": row["place"],
-            "name": value_text(row["name"], 200),
+            "name": _subject(document, row, names),
             "text": _margin_said(row, words),
             "points": row["points"],
             "useless": row["points"] is None or row["points"] >= USELESS,
@@ -232,14 +234,27 @@ def ways_said(document: Mapping[str, Any], ways: Mapping[str, Any], words: Words
     }
 
 
+def _subject(document: Mapping[str, Any], row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """Return what a result is about: the question as respondents read it, with the item of a tick."""
+    table, _, number = row["place"].rpartition(".")
+    item = ""
+    if table == QUESTIONS:
+        item = str(row["name"]).removeprefix(str(document[QUESTIONS][int(number)].get("name")))
+    return f"{names[row['place']]}{value_text(item, LONGEST_SUBJECT)}"
+
+
 def _names_of(document: Mapping[str, Any], words: Words) -> dict[str, str]:
-    """Return what the questions and joint results of a draft are called, by their places."""
-    result = {}
+    """Return what the questions and joint results of a draft are called, by their places: by their texts."""
+    result, texts = {}, {}
     for number, question in enumerate(document[QUESTIONS]):
-        result[f"{QUESTIONS}.{number}"] = value_text(question.get("name"))
+        text, name = question.get("text"), value_text(question.get("name"), LONGEST_SUBJECT)
+        is_text = isinstance(text, str) and text.strip()
+        result[f"{QUESTIONS}.{number}"] = value_text(text, LONGEST_SUBJECT) if is_text else name
+        texts[str(question.get("name"))] = result[f"{QUESTIONS}.{number}"]
+    quote = texts_of(words.language).quote
     for key in JOINT:
         for number, item in enumerate(document[HEAD].get(key, [])):
-            first, *rest = map(value_text, names_in(item))
+            first, *rest = (quote(texts.get(name, value_text(name))) for name in names_in(item))
             name, parts = "joint_cross", {"first": first, "second": ", ".join(rest)}
             if key == "group_means":
                 name, parts = "joint_by", {"number": first, "by": ", ".join(rest)}

@@ -24,6 +24,7 @@ require_packages()
 
 from mechdesign.serve import Place, pool as pool_module, settings as settings_module  # noqa: E402
 from mechdesign.serve.application import application  # noqa: E402
+from mechdesign.serve.pages import known_line, room_tables  # noqa: E402
 
 DRAFT = """[survey]
 title = "Größe der Sorgen"
@@ -285,6 +286,46 @@ def test_what_is_wrong_is_one_line_of_the_page(owner, survey, path, fields, text
     assert status == 400
     assert text in page
     assert survey.settings == settings_module.CollectionSettings()
+    german = owner.post(f"/owner/s/{survey.slug}/collect{path}?language=de", **fields)[2]
+    language = "en" if "access" in fields else "de"  # which no form of a page sends
+    assert f'<p class="notice" role="alert" lang="{language}">' in german
+    assert (text in german) == (language == "en")
+
+
+def test_what_a_state_forbids_is_said_in_german_as_well(owner, survey, place):
+    def said(path, **fields):
+        page = owner.post(f"/owner/s/{survey.slug}/{path}?language=de", **fields)[2]
+        return re.search(r'role="alert" lang="de">([^<]*)<', page)[1]
+
+    assert "nimmt keine Berichte an." in said("collect/end")
+    survey.begin()
+    taken(survey, 1)
+    assert "oder die Erhebung läuft schon" in said("collect/begin")
+    assert "Mindestzahl der Berichte steht fest" in said("collect", least="5")
+    assert "wer antworten darf, steht fest" in said("collect", least="50", access="tokens")
+    assert "Beenden Sie zuerst die Erhebung" in said("collect/remove")
+    survey.end()
+    assert "hat 1 Bericht, und „x“ ist nicht ihr Name" in said("collect/remove", name="x")
+    survey.change(stop="2026-01-01")
+    assert "Letzter Tag: 2026-01-01 ist vorbei." in said("collect/begin")
+    place.next_wave(survey.slug, "2027")
+    page = owner.get("/owner/s/none/collect?language=de")[1]
+    assert "Es gibt keine Umfrage „none“." in page
+
+
+def test_known_lines_have_the_same_parts_in_german():
+    tables = room_tables("refusals")["de"], room_tables("terms")["de"]["notes"]
+    for english, german in (pair for table in tables for pair in table.items()):
+        assert set(re.findall(r"\{\w+\}", german)) <= set(re.findall(r"\{\w+\}", english)), english
+        filled = re.sub(r"\{(\w+)\}", "7", english)
+        room, name = ("terms", "notes") if english in tables[1] else ("refusals", "")
+        assert known_line(filled, "de", room, name) == {
+            "text": re.sub(r"\{\w+\}", "7", german),
+            "language": "de",
+        }
+    assert known_line("<b>{0}: is not built; build it first", "de", "refusals")["text"].startswith(
+        "<b>{0} ist"
+    )
 
 
 def test_the_preview_sends_nothing(owner, survey):

@@ -130,6 +130,19 @@ def test_margins_are_those_of_the_plan_in_the_owners_language(room):
     assert room.send("margins", {**document, "questions": []})[1]["refused"]
 
 
+def test_results_are_called_by_the_texts_of_questions(room):
+    document = draft_of_text(STAFF)
+    document["questions"][1]["text"] = " "
+    document["survey"]["group_means"] = [{"number": "overtime", "by": "department"}]
+    rows = [row["name"] for row in room.send("margins", document)[1]["rows"]]
+    assert rows[:2] == ["Where do you work?", "recommend"]
+    assert rows[3:5] == [f"Which of these do you use every day?: {tool}" for tool in ("e-mail", "chat")]
+    assert rows[-2:] == [
+        "“Where do you work?” and “recommend”",
+        "“How many hours did you work overtime last month?” by “Where do you work?”",
+    ]
+
+
 def test_people_are_computed_for_margins_and_can_be_used(room):
     document = draft_of_text(SMALL)
     filled = room.send("margin", document, points="4,5")[1]["document"]
@@ -157,8 +170,11 @@ def test_ways_and_curves_are_said(room):
     document = draft_of_text(SMALL)
     said = room.send("ways", document, points="5")[1]
     assert said["now"] == "The least exact result now has ±6.0 points; you ask for ±5."
-    assert said["sets"] == ["“age”: then at most ±2.6 points", "“mood”: then at most ±2.9 points"]
-    assert [row[0] for row in said["singles"]] == ["age", "mood"]
+    assert said["sets"] == [
+        "“How old are you?”: then at most ±2.6 points",
+        "“How are you?”: then at most ±2.9 points",
+    ]
+    assert [row[0] for row in said["singles"]] == ["How old are you?", "How are you?"]
     assert said["more"][0].startswith("Or ask 1")
     drawn = room.send("curves", document)[1]
     assert ["1000", "±6.0 points", "±4.3 points"] in drawn["people"]["rows"]
@@ -213,6 +229,54 @@ def test_an_empty_survey_begins_with_sensible_numbers_and_an_unreadable_one_is_l
     assert data_of(page)["unreadable"]
     assert "The saved text is not a survey file: survey.toml: is not valid TOML" in page
     assert place.survey("broken").draft == "title = ,"
+
+
+def test_a_survey_is_called_after_its_title_until_it_is_built(place, room):
+    room.post("/owner/new")
+    document = draft_of_text(place.survey("survey").draft or SMALL)
+    document["survey"]["title"] = "New survey"
+    assert room.send("draft", document, slug="survey", titled="true")[1]["slug"] == "survey"
+    document["survey"]["title"] = "Größe & Mood"
+    assert room.send("draft", document, slug="survey")[1]["slug"] == ""  # still being typed
+    assert (place.folder / "survey").is_dir()
+    assert room.send("draft", document, slug="survey", titled="true")[1]["slug"] == "grosse-mood"
+    assert sorted(path.name for path in place.folder.iterdir() if path.is_dir()) == ["grosse-mood", "mood"]
+    # a page that was opened before goes on with the same survey, and no other one takes its name
+    survey = place.survey("grosse-mood")
+    assert place.survey("survey") is survey
+    assert place.new().slug == "survey-2"
+    document["survey"]["title"] = "Mood"
+    assert room.send("draft", document, slug="survey", titled="true")[1]["slug"] == "mood-2"
+    document["survey"]["title"] = "New survey"  # of the page in English: no name
+    assert room.send("draft", document, slug="grosse-mood", titled="true")[1]["slug"] == "mood-2"
+    document["survey"]["title"] = "Built"
+    room.send("draft", document, slug="mood-2")
+    survey.save_draft(SMALL.replace("Mood", "Built"))
+    assert room.send("build", b"", slug="mood-2")[1]["slug"] == "built"
+    assert (place.folder / "built" / "survey.json").exists()
+    # its links and its address stay what they are
+    document["survey"]["title"] = "Called otherwise"
+    assert room.send("draft", document, slug="built", titled="true")[1]["slug"] == "built"
+    assert [place.survey(name).slug for name in ("survey", "grosse-mood", "mood-2", "mood")] == [
+        *["built"] * 3,
+        "mood",
+    ]
+
+
+def test_a_survey_that_was_called_by_its_owner_stays_so_also_after_a_restart(tmp_path):
+    with Place(tmp_path / "place") as place:
+        place.new("", "mine")
+        begun = place.new()
+        for survey in (place.survey("mine"), begun):
+            survey.save_draft(SMALL)
+    with Place(tmp_path / "place") as place:
+        assert place.survey("mine").follow_title() == "mine"
+        assert place.survey("survey").state == "draft"
+        assert place.survey("survey").follow_title("Mood") == "survey"
+        assert place.survey("survey").follow_title("New survey") == "mood"
+        place.remove("survey")
+        assert [survey.slug for survey in place.surveys()] == ["mine"]
+        assert not (place.folder / "mood").exists()
 
 
 def test_hostile_texts_stay_texts(place, room):
@@ -371,7 +435,7 @@ def test_the_room_in_a_browser(place, tmp_path):
         driver.switch_to.active_element.send_keys(NASTY)
         page.until("document.body.dataset.margins")
         page.until("document.querySelector('.card output').textContent === '±2.6 points'")
-        assert page.find("#margins tbody th").text == "script_script_window_ran"
+        assert page.find("#margins tbody th").text == NASTY
         page.planned(lambda: page.find("#add").click())
         form = "const f = document.getElementById('q2-form'); f.value = 'mean';"
         page.planned(lambda: driver.execute_script(f"{form} f.dispatchEvent(new Event('change'))"))
@@ -393,6 +457,7 @@ def test_the_room_in_a_browser(place, tmp_path):
         assert rows[0] == f"±{plan.results[0].points:.1f} points"
         # closed while it is typed, and opened again
         page.find("#survey-title").send_keys(" closed")
+        assert driver.current_url.startswith(f"{address}/owner/s/new/design")  # whoever named it
         driver.get("about:blank")
         driver.get(f"{address}/owner/s/new/design?language=en")
         page.until("document.body.dataset.margins")

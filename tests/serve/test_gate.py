@@ -305,6 +305,39 @@ def test_an_answer_that_nobody_takes_closes_the_connection(monkeypatch):
     assert asyncio.run(taken([0.1] * 12))[0] > size
 
 
+def test_one_address_has_a_part_of_the_connections_and_a_proxy_all(monkeypatch):
+    monkeypatch.setattr(running, "MOST_OF_ADDRESS", 3)
+
+    async def answers(is_proxy):
+        monkeypatch.setattr(running, "is_proxy", lambda address, trusted: is_proxy)
+        config = running._config(application_of_one_line)
+        config.load()
+        state = running.uvicorn.server.ServerState()
+        server = await asyncio.get_running_loop().create_server(
+            lambda: running.Impatient(config, state, {}), "127.0.0.1", 0
+        )
+        async with server:
+            address = server.sockets[0].getsockname()
+            opened = [await asyncio.open_connection(*address) for _ in range(5)]
+            said = []
+            for reader, writer in opened:
+                writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                try:
+                    said.append((await asyncio.wait_for(reader.read(), 10))[9:12])
+                except ConnectionError:
+                    said.append(b"")
+            for _, writer in opened:
+                writer.close()
+            while state.connections:
+                await asyncio.sleep(0.01)
+            return said
+
+    assert asyncio.run(answers(is_proxy=False)) == [b"200"] * 3 + [b""] * 2
+    assert not running.Impatient._counts  # all is forgotten
+    assert asyncio.run(answers(is_proxy=False)) == [b"200"] * 3 + [b""] * 2
+    assert asyncio.run(answers(is_proxy=True)) == [b"200"] * 5
+
+
 async def application_of_one_line(scope, receive, send):
     await asyncio.sleep(0.2)  # longer than a head may take
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})

@@ -10,7 +10,9 @@ import secrets
 
 import pytest
 
+from mechdesign.collect.scores import few_users, implausible
 from mechdesign.core.errors import ParameterError
+from mechdesign.families.survey.combined_estimates import NOBODY
 from mechdesign.survey import Survey
 from tests.export.test_receiver import SHAPES, genuine
 from tests.support.serving import KEY, Owner, asked, require_packages
@@ -258,6 +260,71 @@ def test_the_german_page_translates_words_and_numbers_but_no_answer(owner, surve
     german = Language("de")
     assert german.title("change, of those who answered") == "change, von denen, die geantwortet haben"
     assert german.label("wave: answer") == "Welle: answer"
+
+
+GROUPED = """[survey]
+title = "Heim"
+language = "de"
+epsilon = 6.0
+users = 400
+tables = [["ward", "age"]]
+group_means = [{ number = "hours", by = "ward" }]
+[[questions]]
+name = "ward"
+text = "Welche Station?"
+labels = ["A", "B"]
+skip = true
+[[questions]]
+name = "age"
+text = "Wie alt?"
+range = [0, 80]
+bins = [0, 30, 80]
+[[questions]]
+name = "hours"
+text = "Stunden?"
+range = [0, 20]
+"""
+
+
+def test_groups_have_a_part_of_their_own_in_the_words_of_respondents(place, owner):
+    survey = place.new(GROUPED, "heim")
+    survey.build()
+    survey.begin()
+    answers = {"ward": ["A", "B"] * 200, "age": [20, 50] * 200, "hours": [5, 9] * 200}
+    for row in synthetic_reports(survey, answers):
+        survey.take("", [row], secrets.token_bytes(16))
+    german = owner.get("/owner/s/heim/results?language=de")[1]
+    before, after = german.split("<h2>Gruppen</h2>")
+    assert "„Welche Station?“ und „Wie alt?“" in after
+    assert "„Stunden?“, in den Gruppen von „Welche Station?“" in after
+    assert "Welche Station?" in before
+    assert "in den Gruppen von" not in before.split('<section class="result">')[-1]
+    page = asked(owner.application, "GET", "/s/heim/")[2].decode()
+    for name in ("0 bis 29", "30 bis 80", "keine Angabe"):
+        assert f'<th scope="row">{name}</th>' in before
+        assert json.dumps(name) in page  # what respondents read
+    assert "A, 0 bis 29" in after
+    assert '<p class="soft">Hinweis: <span lang="en">' not in german
+    assert " to 29" not in german
+    english = owner.get("/owner/s/heim/results?language=en")[1]
+    assert '<th scope="row">0 to 29</th>' in english
+    assert "“Stunden?”, in the groups of “Welche Station?”" in english
+
+
+def test_notes_and_numbers_of_pictures_are_in_the_owners_language():
+    german, english = Language("de"), Language("en")
+    note = "too few users for 2 percentages ('of a: b', 'c (d)'): the interval is all that is possible"
+    assert german.note(note) == {
+        "text": "zu wenige Berichte für 2 Prozentzahlen ('of a: b', 'c (d)'): "
+        "Das Intervall ist alles, was möglich ist.",
+        "language": "de",
+    }
+    assert english.note(note) == german.note("unheard of") | {"text": note}
+    for real in (*few_users(3), NOBODY, *implausible(["no", "{x}"], [1.6, -0.6], [0.01, 0.01], 0.0, 1.0)):
+        assert german.note(real)["language"] == "de"
+    picture = '<g id="f-ytick_1"><text x="0.5">0.25</text></g><g id="f-xtick_1"><text>2.1</text></g>'
+    assert german.decimals(picture, "y") == picture.replace(">0.25<", ">0,25<")
+    assert german.decimals(picture, "") == english.decimals(picture, "xy") == picture
 
 
 def test_sentences_are_there_in_both_languages():

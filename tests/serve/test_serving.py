@@ -175,6 +175,8 @@ def test_what_is_too_long_or_no_report_is_refused_and_not_logged(running):
     assert running.request("POST", "/s/mood/reports", "x" * (2 << 20))[0] == 413
     assert running.request("POST", "/s/mood/reports", "[" * 100_000)[0] == 400
     assert running.request("GET", "/s/mood/reports")[0] == 405
+    upgrade = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "x" * 24)]
+    assert running.request("GET", "/s/mood/", headers=upgrade)[0] == 200
     for path in (
         "/s/..%2f..%2fetc%2fpasswd",
         "/s/%2e%2e/lock",

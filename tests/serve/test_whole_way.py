@@ -145,7 +145,6 @@ def test_from_a_typed_survey_to_a_workbook(tmp_path, capsys):
         browser.one("main form button").click()
         browser.wait(lambda: driver.current_url.endswith("/design"))
         type_survey(browser)
-        slug = re.search(r"/s/([^/]+)/design", driver.current_url)[1]
         browser.wait(lambda: browser.is_shown("#margins tbody tr"))
         browser.wait(lambda: len(driver.find_elements("css selector", "#margins tbody tr")) >= 6)
         browser.wait(lambda: "saved" in browser.one("#saved").text.lower())
@@ -155,6 +154,8 @@ def test_from_a_typed_survey_to_a_workbook(tmp_path, capsys):
         assert browser.faults() == []
         browser.one("#to-collect a").click()
         browser.wait(lambda: driver.current_url.endswith("/collect"))
+        slug = re.search(r"/s/([^/]+)/collect", driver.current_url)[1]
+        assert slug == "how-we-work"  # after its title
         browser.one("form[action$='/begin'] button").click()
         browser.wait(lambda: browser.is_shown("form[action$='/end'] button"))
         public = f"http://127.0.0.1:{running.port}/s/{slug}/"

@@ -128,7 +128,7 @@ def printable_lines(result: Any) -> str:
 
 def sentence_values(section: Section, several: bool) -> dict[str, str]:
     """Return a question with its result in words."""
-    return {"heading": printable(section.heading) if several else "", "text": printable(section.sentence)}
+    return {"heading": printable(section.heading) if several else "", "text": section.sentence}
 
 
 def section_values(section: Section, users: int | None, several: bool) -> dict[str, Any]:

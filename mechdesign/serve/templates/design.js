@@ -6,7 +6,7 @@
   const content = JSON.parse(byId("draft-data").textContent);
   const words = content.words;
   const csrf = document.querySelector("meta[name=csrf]").content;
-  const address = location.pathname.replace(/\/$/, "");
+  let address = location.pathname.replace(/\/$/, "");
   let draft = content.document, base = content.base;
   const fill = (text, parts) => text.replace(/\{([a-z_]+)\}/g, (whole, name) => name in parts ? parts[name] : whole);
   const show = (element, text) => { element.textContent = text; element.hidden = !text; };
@@ -25,6 +25,17 @@
     const said = await answer.json().catch(() => ({ refused: `${answer.status}` }));
     said.status = answer.status;
     return said;
+  };
+
+  const moved = (slug) => { // a survey is called after its title until it is built
+    const former = address.split("/").at(-2);
+    if (!slug || slug === former) return;
+    const renamed = (path) => path.replace(`/s/${former}/`, `/s/${slug}/`);
+    for (const link of document.querySelectorAll("a[href]")) link.href = renamed(link.getAttribute("href"));
+    for (const field of document.getElementsByName("back")) field.value = renamed(field.value);
+    byId("download").textContent = byId("download").textContent.replace(`${former}.toml`, `${slug}.toml`);
+    address = renamed(address);
+    history.replaceState(null, "", address);
   };
 
   // Numbers and lists as they are typed
@@ -57,7 +68,7 @@
   };
 
   // Saving: one request at a time, the newest draft last
-  let dirty = false, sending = false, timer = 0, blocked = false, touched = false;
+  let dirty = false, sending = false, timer = 0, blocked = false, touched = false, titled = false;
   const changed = () => {
     dirty = touched = true;
     byId("saved").textContent = words.saving;
@@ -69,8 +80,10 @@
     if (sending || blocked || !dirty) return;
     sending = true;
     dirty = false;
+    const query = titled ? { base, titled } : { base };
+    titled = false;
     try {
-      const said = await post("draft", JSON.stringify(draft), { base });
+      const said = await post("draft", JSON.stringify(draft), query);
       if (said.conflict && !touched) { // what was typed before a reload came after this page was made
         sending = false;
         location.reload();
@@ -82,6 +95,7 @@
         byId("saved").textContent = fill(words.refused, { reason: said.refused });
       } else {
         base = said.base;
+        moved(said.slug);
         if (!dirty) {
           byId("saved").textContent = words.saved;
           judge(said);
@@ -89,6 +103,7 @@
       }
     } catch {
       dirty = true;
+      titled = titled || "titled" in query;
       byId("saved").textContent = words.unsaved;
       timer = setTimeout(save, 3000);
       sending = false;
@@ -242,6 +257,11 @@
 
   // The survey's own entries
   const survey_fields = [...document.querySelectorAll("[data-scope=survey] [data-key]")];
+  const entitled = (title) => { // the heading, and the name above all rooms where it is the same
+    const above = document.querySelector(".subject");
+    if (above.textContent === byId("heading").textContent) above.textContent = title;
+    byId("heading").textContent = title;
+  };
   const fill_survey = () => {
     for (const field of survey_fields) {
       const value = draft.survey[field.dataset.key];
@@ -255,10 +275,11 @@
     field.addEventListener("input", () => {
       const type = field.dataset.type, key = field.dataset.key;
       put(draft.survey, key, type === "number" ? number(field.value) : type === "whole" ? whole(field.value) : field.value);
-      if (key === "title") byId("heading").textContent = field.value;
+      if (key === "title") entitled(field.value);
       changed();
     });
   }
+  byId("survey-title").addEventListener("change", () => { titled = true; changed(); });
   for (const radio of document.getElementsByName("goal")) {
     radio.addEventListener("change", () => {
       put(draft.survey, "goal", radio.value === "mean" ? undefined : radio.value);
@@ -318,7 +339,8 @@
     }
   };
   const free_name = (text, own) => {
-    const stem = text.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim().split(" ").slice(0, 4).join("_").slice(0, 30);
+    const whole_stem = text.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, " ").trim().split(" ").slice(0, 4).join("_");
+    const stem = [...whole_stem].slice(0, 30).join("");
     const others = draft.questions.filter((question) => question !== own).map((question) => question.name);
     if (stem && !others.includes(stem)) return stem;
     for (let count = 1; ; count += 1) {
@@ -391,6 +413,7 @@
       default:
         put(question, key, text);
         if (key === "text" && auto.has(question)) named(question, card, free_name(text, question));
+        else if (key === "text") joints();
     }
     title(card);
   };
@@ -483,10 +506,15 @@
   });
 
   // Results of several questions
+  const subject = (name) => {
+    const text = String(draft.questions.find((question) => question.name === name)?.text || name);
+    return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+  };
   const joint_name = (item, key) => {
-    const names = Array.isArray(item) ? item : item.questions ?? [];
+    const quoted = (name) => fill(words.quoted, { text: subject(name) });
+    const names = (Array.isArray(item) ? item : item.questions ?? []).map(quoted);
     if (key === "tables") return fill(words.joint_cross, { first: String(names[0]), second: names.slice(1).join(", ") });
-    return fill(words.joint_by, { number: String(item.number), by: String(item.by) });
+    return fill(words.joint_by, { number: quoted(item.number), by: quoted(item.by) });
   };
   const joints = () => {
     const items = [];
@@ -497,7 +525,7 @@
     byId("joints").replaceChildren(...items);
     for (const id of ["joint-first", "joint-second"]) {
       const select = byId(id), before = select.value;
-      select.replaceChildren(...draft.questions.filter((question) => question.name && question.kind !== "several").map((question) => new Option(question.name, question.name)));
+      select.replaceChildren(...draft.questions.filter((question) => question.name && question.kind !== "several").map((question) => new Option(subject(question.name), question.name)));
       if (before) select.value = before;
       if (!select.value && select.options.length) select.selectedIndex = id === "joint-first" ? 0 : Math.min(1, select.options.length - 1);
     }
@@ -623,6 +651,7 @@
     if (said.refused) { byId("undo-line").hidden = true; return; }
     if (content.unreadable) return location.reload();
     base = said.base;
+    moved(said.slug);
     draft = said.document;
     render();
     judge(said);
@@ -635,6 +664,7 @@
     const said = await study("build", place, words.build_computing, {}, "");
     byId("build").disabled = false;
     if (!said) return;
+    moved(said.slug);
     place.append(make("p", said.built, "notice built"));
     place.append(table([words.audit_what, words.audit_verdict], said.rows));
     byId("to-collect").hidden = false;
@@ -646,7 +676,7 @@
     cards.replaceChildren();
     draft.questions.forEach((question) => add_card(question));
     joints();
-    byId("heading").textContent = String(draft.survey.title ?? "");
+    entitled(String(draft.survey.title ?? ""));
   };
   byId("design").addEventListener("submit", (event) => event.preventDefault());
   render();
