@@ -15,6 +15,9 @@ Any two reports of a user have a covariance >= 0 (both come from the kept bit), 
 R is at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2,
 which q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
 
+**One bit for two values** has a formula without a separate limit of a report, and else one unknown, x
+(:mod:`.one_bit`). Every attribute has epsilon/d, so that the parts of the value are best by themselves.
+
 **Branch and bound over boxes of (p/q, (1-q)/(1-p)).**
 The variance rises in h = f/2, x = p/q and y = (1-q)/(1-p); the least h that keeps the promises falls in x and
 y. So in a box no h below that of its upper corner will do, and the variance is at least that of this h at its
@@ -26,7 +29,9 @@ then y = 1 / (E x), and the boxes are intervals of x.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,12 +40,13 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import Attributes
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.fields import checked, frozen_problem, related, whole
+from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.core.values import Remark
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.joint.one_bit import FORMS, TWO, least_bit_flip, least_bit_variance
 from mechdesign.families.joint.response import JointResponse
 
 Array = NDArray[np.float64]
@@ -118,7 +124,13 @@ MOST_REPORTS = 10_000
 """Reports times attributes: the exact audit raises integers of 62 bits to their power."""
 
 VARIABLES = ("redraw", "keep", "add")
-"""The probabilities that are designed, in the order of the paper's f, q, p."""
+"""The probabilities of one-hot bits that are designed, in the order of the paper's f, q, p."""
+
+BIT_VARIABLES = ("bit_redraw", "bit_keep")
+"""Those of one bit for two values, which is wrong with 1 - bit_keep."""
+
+Step = float
+"""What a probability is moved to the private side by, relative or out of 1."""
 
 
 def _attributes(field: str, value: Any) -> tuple[int, ...]:
@@ -141,14 +153,15 @@ def _budget(problem: JointCollection, field: str, value: Any) -> float:
 
 @frozen_problem()
 class JointCollection(Problem[JointResponse]):
-    r"""The noise of one-hot reports on several attributes with the least variance.
+    r"""The noise of reports on several attributes, one bit a value or one for two values, of least variance.
 
     ::
 
-        minimize    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
+        minimize    n sum over all values of Var(debiased frequency of the value, over R reports), at frequency 0
         over        redraw (kept bits become 1 with half of it, 0 with half of it), keep and add (reporting 1
-                    for a kept 1, for a kept 0)
-        subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private
+                    for a kept 1, for a kept 0); the same for the one bit of an attribute with two values
+        subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private, with
+                    the same part of epsilon for each attribute
 
     Raises
     ------
@@ -165,24 +178,26 @@ class JointCollection(Problem[JointResponse]):
     >>> import mechdesign as md
     >>> solution = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0))
     >>> {name: round(value, 6) for name, value in solution.variables.items()}
-    {'redraw': 0.0, 'keep': 0.5, 'add': 0.268941}
-    >>> round(solution.value, 6), solution.status  # 5 bits, each 4 e / (e - 1)^2
-    (18.413472, 'optimal')
+    {'redraw': 0.0, 'keep': 0.5, 'add': 0.268941, 'bit_redraw': 0.537883, 'bit_keep': 1.0}
+    >>> round(solution.value, 6), solution.status  # 3 bits, each 4 e/(e - 1)^2; 2 values, each e/(e - 1)^2
+    (12.889431, 'optimal')
     """
 
     name: ClassVar[str] = "joint-collection"
     example: ClassVar[Mapping[str, Any]] = {"attributes": [4, 3], "epsilon": 2.0}
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
-    value_name: ClassVar[str] = "users x summed variance of the bits"
+    value_name: ClassVar[str] = "users x summed variance of the values"
     trivial: ClassVar[float | None] = 0.0
     unstated: ClassVar[str] = (
         "variance and privacy are quotients of products of its probabilities, and not convex in them"
     )
     summary: ClassVar[str] = (
-        "noise that is kept and noise drawn again, for one-hot reports on several attributes"
+        "noise that is kept and noise drawn again, for reports of bits on several attributes"
     )
-    compared_with: ClassVar[str] = "all redraw, keep, add of this response that are private as required"
+    compared_with: ClassVar[str] = (
+        "all redraw, keep, add of this response that are private as required, epsilon/d for each attribute"
+    )
     renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
     optimal_within: ClassVar[float] = 1e-4
     """What runs is certified optimal when its variance is above the bound by less than this part of it."""
@@ -210,6 +225,11 @@ class JointCollection(Problem[JointResponse]):
         form="sequence",
         default=None,
     )
+    two_valued: str = choice(
+        "How an attribute with two values is reported: by one bit, or by two as in the paper.",
+        FORMS,
+        default=FORMS[0],
+    )
 
     def __attrs_post_init__(self) -> None:
         count = len(self.attributes)
@@ -223,9 +243,19 @@ class JointCollection(Problem[JointResponse]):
     # What the promises mean for one attribute
 
     @property
+    def alone(self) -> int:
+        """Number of attributes with one bit for two values."""
+        return sum(size == TWO for size in self.attributes) if self.two_valued == FORMS[0] else 0
+
+    @property
+    def one_hot_bits(self) -> int:
+        """Number of one-hot bits of a report."""
+        return sum(self.attributes) - TWO * self.alone
+
+    @property
     def bits(self) -> int:
         """The bits of a report."""
-        return sum(self.attributes)
+        return self.one_hot_bits + self.alone
 
     @property
     def ratio(self) -> float:
@@ -243,22 +273,44 @@ class JointCollection(Problem[JointResponse]):
         every = least_flip(x, y, self.ratio, self.reports_per_user)
         return np.maximum(every, least_flip(x, y, self.report_ratio, 1))
 
-    # Judging candidates
+    def least_bit_flip(self, x: Any) -> Any:
+        """Return the same for one bit that says two values, for arrays of (1-keep)/keep."""
+        every = least_bit_flip(x, self.ratio, self.reports_per_user)
+        return np.maximum(every, least_bit_flip(x, self.report_ratio, 1))
+
+    # Judging candidates: where they say nothing of one bit, all attributes are one-hot
 
     def objective(self, variables: Variables) -> float:
-        """Return users times the sum of the variances of all bits, at frequency 0."""
-        f, q, p = (float(variables[name]) for name in VARIABLES)
+        """Return users times the sum of the variances of all values, at frequency 0."""
+        single = "bit_keep" in variables
+        total, one_hot = 0.0, self.one_hot_bits if single else sum(self.attributes)
+        if one_hot:
+            f, q, p = (float(variables[name]) for name in VARIABLES)
+            total += one_hot * self._variance(f, q, p)
+        if single:
+            f, q = (float(variables[name]) for name in BIT_VARIABLES)
+            total += TWO * self.alone * self._variance(f, q, 1.0 - q)
+        return total
+
+    def _variance(self, f: float, q: float, p: float) -> float:
+        """Return users times the variance of a debiased bit that no user has."""
         if not (0.0 <= f < 1.0 and 0.0 <= p < q <= 1.0):
             return math.inf
         x, y = coordinates(q, p)
         point = [np.asarray(value) for value in (f / 2, x, y)]
-        return self.bits * float(variance(point[0], point[1], point[2], self.reports_per_user))
+        return float(variance(point[0], point[1], point[2], self.reports_per_user))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much redraw/2 is below what the promises need."""
-        f, q, p = (float(variables[name]) for name in VARIABLES)
-        x, y = coordinates(q, p)
-        return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
+        """Return by how much redraw/2 is below what the promises need, at most."""
+        excess = 0.0
+        if "keep" in variables:
+            f, q, p = (float(variables[name]) for name in VARIABLES)
+            x, y = coordinates(q, p)
+            excess = float(self.least_flip(np.float64(x), np.float64(y))) - f / 2
+        if "bit_keep" in variables:
+            f, q = (float(variables[name]) for name in BIT_VARIABLES)
+            excess = max(excess, float(self.least_bit_flip(np.float64((1.0 - q) / q))) - f / 2)
+        return {"privacy": max(0.0, excess)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         mechanism = solution.mechanism()
@@ -266,9 +318,15 @@ class JointCollection(Problem[JointResponse]):
 
     def deployed(self, mechanism: JointResponse) -> float:
         """Return the value of the very weights that run."""
-        weights = mechanism.weights
-        f, q, p = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
-        return self.objective({"redraw": f, "keep": q, "add": p})
+        weights, single = mechanism.weights, mechanism.bit
+        total = 0.0
+        if mechanism.one_hot_attributes:
+            chances = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
+            total += (self.one_hot_bits if single else sum(self.attributes)) * self._variance(*chances)
+        if single is not None:
+            chances = (2 * single.flip / TOTAL, single.keep / TOTAL, single.add / TOTAL)
+            total += TWO * self.alone * self._variance(*chances)
+        return total
 
     def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
         bound = solution.bound
@@ -283,25 +341,43 @@ class JointCollection(Problem[JointResponse]):
 
     def mechanism(self, solution: Solution[Any]) -> JointResponse:
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
-        f, q, p = (float(solution.variables[name]) for name in VARIABLES)
         attributes = Attributes(self.attributes, None, self.labels)
         refused = CertificateError("channel", "no weights near the solution keep the guarantees")
         for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
-            flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
-            keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)
             try:
                 return JointResponse(
                     attributes,
                     self.epsilon,
-                    flip,
-                    math.floor(keep * TOTAL),
-                    math.ceil(add * TOTAL),
+                    *_one_hot_weights(solution.variables, step),
                     self.reports_per_user,
                     self.report_epsilon,
+                    _bit_weights(solution.variables, step),
                 )
             except CertificateError as error:
                 refused = error
         raise refused
+
+
+def _one_hot_weights(variables: Variables, step: Step) -> tuple[int | None, int | None, int | None]:
+    """Return flip, keep and add out of the total, with a little more noise; None without one-hot bits."""
+    if "keep" not in variables:
+        return None, None, None
+    f, q, p = (float(variables[name]) for name in VARIABLES)
+    flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
+    keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)
+    return flip, math.floor(keep * TOTAL), math.ceil(add * TOTAL)
+
+
+def _bit_weights(variables: Variables, step: Step) -> dict[str, int] | None:
+    """Return flip and keep of one bit for two values, with a little more noise; None without such bits."""
+    if "bit_keep" not in variables:
+        return None
+    f, q = (float(variables[name]) for name in BIT_VARIABLES)
+    wrong = 1.0 - q
+    if not wrong:  # a formula without differences: its error is relative
+        return {"flip": math.ceil(f / 2 * (1.0 + 64.0 * step) * TOTAL), "keep": TOTAL}
+    flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
+    return {"flip": flip, "keep": TOTAL - math.ceil(wrong * (1.0 + step) * TOTAL)}
 
 
 def impossible(problem: JointCollection) -> str | None:
@@ -314,8 +390,8 @@ def impossible(problem: JointCollection) -> str | None:
 def outlook(
     problem: JointCollection, solution: Solution[JointResponse], users: int | None = None
 ) -> Remark | None:
-    """Return where a single attribute has less error; None for several."""
-    if len(problem.attributes) > 1 or solution.status not in ("optimal", "feasible"):
+    """Return where a single one-hot attribute has less error; None for several, and for one bit."""
+    if len(problem.attributes) > 1 or problem.alone or solution.status not in ("optimal", "feasible"):
         return None
     text = (
         "one attribute alone: the problem 'weekly' keeps a set of answers instead of one bit each; over many "
@@ -330,12 +406,15 @@ def value_lower_bound(problem: JointCollection) -> float:
     Examples
     --------
     >>> round(value_lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
+    3.682694
+    >>> round(value_lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0, two_valued="one-hot")), 6)
     14.730778
     """
-    each = max(
-        _least_variance(problem.ratio), _least_variance(problem.report_ratio) / problem.reports_per_user
+    ratios, reports = (problem.ratio, problem.report_ratio), problem.reports_per_user
+    several, single = (
+        max(least(ratios[0]), least(ratios[1]) / reports) for least in (_least_variance, least_bit_variance)
     )
-    return problem.bits * each * (1.0 - SAFETY)
+    return (problem.one_hot_bits * several + TWO * problem.alone * single) * (1.0 - SAFETY)
 
 
 def _least_variance(ratio: float) -> float:
@@ -350,11 +429,19 @@ def _least_variance(ratio: float) -> float:
 
 
 def closed_form(problem: JointCollection) -> Outcome:
-    """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute."""
+    """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute.
+
+    One bit for two values is flipped once with 1/(E + 1), with E that of all reports, and reported as it is;
+    with a separate limit of a report it is drawn for each with the E of one.
+    """
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="formula", message=reason)
-    variables = {"redraw": 0.0, "keep": 0.5, "add": 1.0 / (problem.report_ratio + 1.0)}
+    chance, variables = 1.0 / (problem.report_ratio + 1.0), {}
+    if problem.one_hot_bits:
+        variables = {"redraw": 0.0, "keep": 0.5, "add": chance}
+    if problem.alone:
+        variables |= _kept_bit(problem) if _one_limit(problem) else {"bit_redraw": 0.0, "bit_keep": 1.0 - chance}
     return Outcome(
         status="optimal",
         variables=variables,
@@ -364,9 +451,19 @@ def closed_form(problem: JointCollection) -> Outcome:
     )
 
 
+def _one_limit(problem: JointCollection) -> bool:
+    """Whether a report alone has no limit of its own."""
+    return problem.report_ratio == problem.ratio
+
+
+def _kept_bit(problem: JointCollection) -> dict[str, float]:
+    """Return the bit that is flipped once and is every report of the user."""
+    return {"bit_redraw": 2.0 / (problem.ratio + 1.0), "bit_keep": 1.0}
+
+
 def why_not_closed_form(problem: JointCollection) -> str | None:
     """Return why the method does not apply, or None."""
-    single = problem.reports_per_user == 1
+    single = problem.reports_per_user == 1 or (not problem.one_hot_bits and _one_limit(problem))
     enough = (
         problem.report_epsilon is not None
         and problem.reports_per_user * problem.report_epsilon <= problem.epsilon
@@ -389,42 +486,119 @@ MOST_BOXES = 1 << 19
 MOST_LEVELS = 60
 
 
+@dataclass(frozen=True)
+class Search:
+    """Boxes of one or two unknowns, with monotone bounds.
+
+    Attributes
+    ----------
+    low, high : (unknowns, 1) array
+        Where it begins.
+    best_of : callable
+        The least variance at points of boxes, and the unknowns there.
+    bounds : callable
+        A lower bound of the variance in each box.
+    cut : callable
+        The parts of all boxes.
+    """
+
+    low: Array
+    high: Array
+    best_of: Callable[[Array, Array], tuple[float, tuple[float, ...]]]
+    bounds: Callable[[Array, Array], Array]
+    cut: Callable[[Array, Array], tuple[Array, Array]]
+
+    def run(self) -> Optimum:
+        """Drop boxes that cannot be better, cut the others; the bound is what no box can beat."""
+        best, place, boxes, levels = np.inf, (0.0, 0.0), 0, 0
+        low, high, left = self.low, self.high, np.inf
+        while low.shape[1] and levels < MOST_LEVELS:
+            boxes, levels = boxes + low.shape[1], levels + 1
+            least, where = self.best_of(low, high)
+            if least < best:
+                best, place = least, where
+            bounds = self.bounds(low, high)
+            keep = bounds < best * (1.0 - TOLERANCE)
+            if 4 * int(keep.sum()) > MOST_BOXES:
+                left = float(bounds[keep].min())
+                break
+            low, high = self.cut(low[:, keep], high[:, keep])
+        else:
+            left = np.inf if not low.shape[1] else float(self.bounds(low, high).min())
+        proven = min(best * (1.0 - TOLERANCE), left) * (1.0 - ROUNDING)
+        return Optimum(best, proven, place, {"boxes": boxes, "levels": levels})
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The least variance of a bit, its lower bound, where it is, and the work."""
+
+    best: float
+    proven: float
+    place: tuple[float, ...]
+    notes: Mapping[str, int]
+
+
 def branch_and_bound(problem: JointCollection) -> Outcome:
     """Search all boxes; the bound is what no box that was dropped or is left can beat."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="branch and bound", message=reason)
-    single = problem.reports_per_user == 1
-    low = np.array([[1.0 / problem.report_ratio], [0.0]]) if single else np.zeros((2, 1))
-    high = np.ones((2, 1))
-    bounding, halving = (_single_bounds, _halved) if single else (_bounds, _cut)
-    best, place, boxes, levels = np.inf, (0.0, 0.0), 0, 0
-    left = np.inf
-    while low.shape[1] and levels < MOST_LEVELS:
-        boxes, levels = boxes + low.shape[1], levels + 1
-        least, where = _best_of(problem, *(_on_curve(problem, low, high) if single else (low, high)))
-        if least < best:
-            best, place = least, where
-        bounds = bounding(problem, low, high)
-        keep = bounds < best * (1.0 - TOLERANCE)
-        if 4 * int(keep.sum()) > MOST_BOXES:
-            left = float(bounds[keep].min())
-            break
-        low, high = halving(low[:, keep], high[:, keep])
-    else:
-        left = np.inf if not low.shape[1] else float(bounding(problem, low, high).min())
-    proven = min(best * (1.0 - TOLERANCE), left) * (1.0 - ROUNDING)
-    x, y = place
-    q, p = probabilities(x, y)
-    flip = float(problem.least_flip(np.float64(x), np.float64(y)))
+    variables: dict[str, float] = {}
+    value, proven, notes = 0.0, 0.0, {"boxes": 0, "levels": 0}
+    if problem.one_hot_bits:
+        found = _one_hot_search(problem).run()
+        value, proven = problem.one_hot_bits * found.best, problem.one_hot_bits * found.proven
+        x, y = found.place
+        q, p = probabilities(x, y)
+        flip = float(problem.least_flip(np.float64(x), np.float64(y)))
+        variables, notes = {"redraw": 2.0 * flip, "keep": q, "add": p}, dict(found.notes)
+    if problem.alone:
+        found = _bit_search(problem).run()
+        value += TWO * problem.alone * found.best
+        proven += TWO * problem.alone * found.proven
+        (x,) = found.place
+        flip = float(problem.least_bit_flip(np.float64(x)))
+        variables |= {"bit_redraw": 2.0 * flip, "bit_keep": 1.0 / (1.0 + x)}
+        notes = {name: notes[name] + number for name, number in found.notes.items()}
     return Outcome(
-        status="optimal" if best * (1.0 - problem.optimal_within) <= proven else "feasible",
-        variables={"redraw": 2.0 * flip, "keep": q, "add": p},
-        bound=problem.bits * proven,
+        status="optimal" if value * (1.0 - problem.optimal_within) <= proven else "feasible",
+        variables=variables,
+        bound=proven,
         bound_source="branch and bound",
         solver="branch and bound",
-        notes={"boxes": boxes, "levels": levels},
+        notes=notes,
     )
+
+
+def _one_hot_search(problem: JointCollection) -> Search:
+    """Return the search for the one-hot bits: of a single report only q* and p* matter, a curve."""
+    high = np.ones((2, 1))
+    if problem.reports_per_user > 1:
+        return Search(np.zeros((2, 1)), high, partial(_best_of, problem), partial(_bounds, problem), _cut)
+    low = np.array([[1.0 / problem.report_ratio], [0.0]])
+    return Search(
+        low,
+        high,
+        lambda low, high: _best_of(problem, *_on_curve(problem, low, high)),
+        partial(_single_bounds, problem),
+        _halved,
+    )
+
+
+def _bit_search(problem: JointCollection) -> Search:
+    """Return the search for one bit that says two values: intervals of x = (1-keep)/keep."""
+
+    def value(flip_at: Array, x: Array) -> Array:
+        return _variance(problem, problem.least_bit_flip(flip_at) * (1.0 - ROUNDING), x, x)
+
+    def best_of(low: Array, high: Array) -> tuple[float, tuple[float, ...]]:
+        points = np.concatenate([low[0], (low[0] + high[0]) / 2.0])
+        values = _variance(problem, problem.least_bit_flip(points), points, points)
+        number = int(np.argmin(values))
+        return float(values[number]), (float(points[number]),)
+
+    return Search(np.zeros((1, 1)), np.ones((1, 1)), best_of, lambda low, high: value(high[0], low[0]), _halved)
 
 
 def _variance(problem: JointCollection, h: Array, x: Array, y: Array) -> Array:
@@ -440,7 +614,7 @@ def _least_flip(problem: JointCollection, x: Array, y: Array) -> Array:
     return flips
 
 
-def _best_of(problem: JointCollection, low: Array, high: Array) -> tuple[float, tuple[float, float]]:
+def _best_of(problem: JointCollection, low: Array, high: Array) -> tuple[float, tuple[float, ...]]:
     """Return the least variance at the boxes' lower corners, lower edges and middles, and where it is."""
     middle = (low + high) / 2.0
     points = np.concatenate(

@@ -56,6 +56,12 @@ def require_maker(reports: FileReports, path: str, sizes: Sequence[int], stated:
     maker = load_mechanism(path)
     if not isinstance(maker, JointResponse):
         raise DataError(path, f"holds a {maker.type}", "name the joint-response that made the reports")
+    if maker.one_bit:
+        raise DataError(
+            path,
+            "reports two values by one bit, and this problem reads one bit a value",
+            "use 'estimate' of the mechanism, or build it with two_valued = 'one-hot'",
+        )
     mark = reports.mark()
     if mark is not None and mark != mark_of(maker.survey_digest):
         raise DataError(
