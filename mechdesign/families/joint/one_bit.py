@@ -1,45 +1,49 @@
-r"""An attribute with two values in one bit: the statement, the layout of reports, and the best noise of the bit.
+r"""An attribute with two values in one bit: the statement, the layout of reports, the best noise of the bit.
 
 **Statement.**
 Of an attribute with two values a report has one bit, 1 for the second value. The kept bit is flipped with the
-probability h and a report of it is wrong with the probability p: with g = 1 - 2h and t = 1 - 2p the variance of
-the share of either value from R reports of a user is
+probability h and a report of it is wrong with p: with g = 1 - 2h and t = 1 - 2p the variance of the share of
+either value from R reports of a user is
 
     V = ((1 - 1/R) (1/g^2 - 1) + (1/R) (1/(g t)^2 - 1)) / 4                    whatever the true share,
 
-and r reports reveal exactly 2 artanh(g tanh(r L/2)), L = ln((1-p)/p). Two users differ in this one bit, of two
-one-hot bits in both, so that all of the attribute's epsilon is for one flip.
+and r reports reveal exactly 2 artanh(g tanh(r L/2)), L = ln((1-p)/p). Two users differ in this one bit, where
+they differ in two of one-hot bits: all of the attribute's epsilon is for one flip.
 
-1. *Fresh noise* (h = 0, one report or R reports of epsilon/R): V = E/(E-1)^2 / R with E = e^epsilon of one
-   report. *Kept noise* (p = 0, no separate limit of a report): V = E/(E-1)^2 with E that of any number of
+1. *Fresh noise* (h = 0; one report, or R reports of epsilon/R): V = E/(E-1)^2 / R with E = e^epsilon of one
+   report. *Kept noise* (p = 0; no separate limit of a report): V = E/(E-1)^2 with E that of any number of
    reports. No channel of the attribute has less variance at frequency 0: the likelihood ratio is in [1/E, E],
    so chi^2 is at most (E-1)^2/E (Chapman and Robbins).
 2. *An asymmetric bit is never better.* With x and y of :mod:`.collection` its ratio is the larger one of
    G(x^R) and G(y^R), so that the larger one of x and y may fall to the other, and V falls.
-3. *Never worse than two bits, by a factor of at least 2.* Two symmetric one-hot bits with the same g and t have
-   half of V, at twice the epsilon. So let a bit with (g, t) reveal e_1 with one report and e_R with R. Then a bit
-   with (g', t') reveals at most 2 e_1 and 2 e_R and has at most V/4: g' = 2 g / sqrt(1 + 3 g^2) makes
-   1/g'^2 - 1 a quarter, and g' t' = 2 g t / (1 + (g t)^2) reveals 2 e_1 and makes the other term less than a
-   quarter. (Where t' would be above 1, p' = 0 and g' = 2 g t/(1 + (g t)^2) is better still.) All R: with
-   a = r L/2, v = tanh^2 a and A = 1 - (1 + g^2) v, the L' that r reports may have is twice h(a)/r with
+3. *Never worse than two bits, by a factor of at least 2.* Two symmetric one-hot bits with the same g and t
+   have half of V, at twice the epsilon. So let a bit with (g, t) reveal e_1 with one report and e_R with R.
+   Then a bit with (g', t') reveals at most 2 e_1 and 2 e_R and has at most V/4: g' = 2 g / sqrt(1 + 3 g^2)
+   makes 1/g'^2 - 1 a quarter, and g' t' = 2 g t / (1 + (g t)^2) reveals 2 e_1 and makes the other term less
+   than a quarter. (Where t' would be above 1, p' = 0 and g' = 2 g t/(1 + (g t)^2) is better still.)
+   For all R: with a = r L/2, v = tanh^2 a and A = 1 - (1 + g^2) v, the L' that r reports may have is 2 h(a)/r with
 
        dh/da = sqrt(1 + 3 g^2) (A + g^2 v^2) / (A + g^4 v^2),
 
-   which rises in v since A/v^2 falls. So h is convex with h(0) = 0, and the L' of one report is allowed for all
-   r >= 1. Of one report the same holds for asymmetric one-hot bits, because their V_u = (1/(a b) - 1)/8 with
-   a = g t_1, b = g t_0 and 2 artanh a + 2 artanh b = epsilon is least at a = b. (Of several reports, where both
-   limits bind, asymmetric one-hot bits were searched: the least quotient of 300 random limits was 2.00005.)
+   which rises in v since A/v^2 falls. So h is convex with h(0) = 0, and the L' of one report is allowed for
+   all r >= 1. Of one report the same holds for asymmetric one-hot bits, because their V_u = (1/(a b) - 1)/8
+   with a = g t_1, b = g t_0 and 2 artanh a + 2 artanh b = epsilon is least at a = b. (Of several reports,
+   where both limits bind, asymmetric one-hot bits were searched, not excluded by a proof: the least quotient
+   under 300 random limits was 2.00005.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.exact.bits import Packed
+from mechdesign.exact.numbers import rational, text_of
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -123,3 +127,25 @@ def least_bit_variance(ratio: float) -> float:
     0.75
     """
     return 1.0 / (ratio - 2.0 + 1.0 / ratio)
+
+
+def single_channel(redraw: Any, keep: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the probabilities of one bit that says two values, with that of a wrong report last.
+
+    Examples
+    --------
+    >>> single_channel(0, 0.75)
+    (Fraction(0, 1), Fraction(3, 4), Fraction(1, 4))
+    """
+    numbers = {"bit_redraw": redraw, "bit_keep": keep}
+    read = {name: rational(name, value) for name, value in numbers.items()}
+    for name, value in read.items():
+        if not 0 <= value <= 1:
+            raise ParameterError(name, f"{text_of(numbers[name])} is outside [0, 1]", "give a probability")
+    if read["bit_redraw"] == 1:
+        raise ParameterError("bit_redraw", "with 1 the kept bit is pure noise", "give a number below 1")
+    if 2 * read["bit_keep"] <= 1:
+        raise ParameterError(
+            "bit_keep", f"{text_of(keep)} is not above 1/2", "a report has to be right more often than wrong"
+        )
+    return read["bit_redraw"], read["bit_keep"], 1 - read["bit_keep"]

@@ -130,24 +130,26 @@ class BitNoise:
     ----------
     own, other : float
         q* and p*: the probability that a report has a 1 where the true bit is 1, and where it is 0.
-    chances : (2, R + 1) array
+    sequences : (2, R + 1) array, optional
         The probability of each sequence of R reports by its number of ones, for a true 1 and a true 0; those
         of one report by default.
     """
 
     own: float
     other: float
-    chances: Array = None  # type: ignore[assignment]
+    sequences: Array | None = None
 
-    def __post_init__(self) -> None:
-        if self.chances is None:
-            single = np.array([[1.0 - self.own, self.own], [1.0 - self.other, self.other]])
-            object.__setattr__(self, "chances", single)
+    @property
+    def chances(self) -> Array:
+        """The probability of each sequence of R reports, (2, R + 1)."""
+        if self.sequences is not None:
+            return self.sequences
+        return np.array([[1.0 - self.own, self.own], [1.0 - self.other, self.other]])
 
     @property
     def reports(self) -> int:
         """R."""
-        return self.chances.shape[1] - 1
+        return int(self.chances.shape[1]) - 1
 
     @property
     def visible(self) -> Array:
@@ -156,14 +158,13 @@ class BitNoise:
 
     def debiased(self, ones: Bits | Array) -> Array:
         """Return an unbiased estimate of the true bit from numbers of ones."""
-        shares = ones if self.reports == 1 else ones / self.reports
-        estimate: Array = (shares - self.other) / (self.own - self.other)
+        estimate: Array = (ones / self.reports - self.other) / (self.own - self.other)
         return estimate
 
     def spreads(self) -> tuple[float, float]:
         """Return the variances of a debiased bit of one report: of a true 1, and of a true 0."""
-        true, false = (share * (1.0 - share) / (self.own - self.other) ** 2 for share in (self.own, self.other))
-        return true, false
+        gain = (self.own - self.other) ** 2
+        return self.own * (1.0 - self.own) / gain, self.other * (1.0 - self.other) / gain
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,8 @@ class AttributeBits:
     def summed_to_one(self, reports: Bits | Array) -> Array:
         """Return the nearest point to the debiased bits with the sum 1, (n, size)."""
         group = self.debiased(reports)
-        return group - (group.sum(axis=1, keepdims=True) - 1.0) / self.size
+        nearest: Array = group - (group.sum(axis=1, keepdims=True) - 1.0) / self.size
+        return nearest
 
     def factors(self, reports: Bits) -> Array:
         """Return what each value multiplies the probability of the bits with, over that of true bits 0."""
@@ -378,8 +380,9 @@ class FileReports:
             header = next(row for row in csv.reader(lines) if row)
         return mark_in(header[0])
 
-    def patterns(self, sizes: Sequence[int], own: float, other: float) -> tuple[Packed, Codes]:
+    def patterns(self, attributes: Sequence[AttributeBits]) -> tuple[Packed, Codes]:
         """Return the different reports and how many users sent each."""
+        bits = attributes[-1].start + attributes[-1].width
         try:
             text = read_text(Path(self.path), LARGEST_FILE, DataError)
         except OSError as error:
@@ -399,7 +402,7 @@ class FileReports:
         if rows[0][0].startswith("permanent__m"):
             raise DataError(self.path, "holds permanent responses", "name the file that 'report' wrote")
         try:
-            packed = read_sets(np.array([row[0] for row in rows[1:]], dtype=object), sum(sizes))
+            packed = read_sets(np.array([row[0] for row in rows[1:]], dtype=object), bits)
         except DataError as error:
             raise error.within(str(self.path)) from None
         return grouped(packed, np.ones(len(packed), dtype=np.int64))
@@ -440,17 +443,18 @@ class SimulatedReports:
         cells = np.ravel_multi_index(tuple(self.values(sizes).T), tuple(sizes))
         return np.bincount(cells, minlength=math.prod(sizes)) / self.users
 
-    def patterns(self, sizes: Sequence[int], own: float, other: float) -> tuple[Packed, Codes]:
+    def patterns(self, attributes: Sequence[AttributeBits]) -> tuple[Packed, Codes]:
         """Return the different reports and how many users sent each."""
-        rng, values = np.random.default_rng([1, self.seed]), self.values(sizes)
+        values = self.values([attribute.size for attribute in attributes])
+        rng = np.random.default_rng([1, self.seed])
         parts = []
         for start in range(0, self.users, USERS_AT_ONCE):
             block = values[start : start + USERS_AT_ONCE]
-            groups = [
-                rng.random((len(block), size), dtype=np.float32)
-                < np.where(np.arange(size) == block[:, place, None], own, other)
-                for place, size in enumerate(sizes)
-            ]
+            groups = []
+            for place, attribute in enumerate(attributes):
+                names = np.array([1]) if attribute.alone else np.arange(attribute.size)
+                noise, uniform = attribute.noise, rng.random((len(block), attribute.width), dtype=np.float32)
+                groups.append(uniform < np.where(names == block[:, place, None], noise.own, noise.other))
             parts.append(np.packbits(np.concatenate(groups, axis=1), axis=1))
         return grouped(np.concatenate(parts), np.ones(self.users, dtype=np.int64))
 

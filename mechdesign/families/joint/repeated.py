@@ -119,7 +119,9 @@ class RepeatedBits:
         ((44, 20), (7, 1))
         """
         if not self.symmetric:
-            raise CertificateError("bit", "keep and add of a bit that says two values do not sum to the total")
+            raise CertificateError(
+                "bit", "keep and add of a bit that says two values do not sum to the total"
+            )
         stay = self.total - self.flip
         if reports is None:
             return stay, self.flip
@@ -281,7 +283,7 @@ def _within(powers: Powers, epsilon: Fraction) -> bool:
     above = math.prod(odds[0] ** count for odds, count in powers)
     below = math.prod(odds[1] ** count for odds, count in powers)
     bound = exp_lower(epsilon)
-    return below > 0 and above * bound.denominator <= bound.numerator * below
+    return bool(below > 0 and above * bound.denominator <= bound.numerator * below)
 
 
 Array = NDArray[np.float64]

@@ -34,7 +34,7 @@ from mechdesign.exact.numbers import plain, rational, text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
-from mechdesign.families.joint.one_bit import TWO, bit_starts, bit_widths, single_bits
+from mechdesign.families.joint.one_bit import TWO, bit_starts, bit_widths, single_bits, single_channel
 from mechdesign.families.joint.one_hot import (
     AttributeBits,
     BitNoise,
@@ -332,9 +332,12 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         """Return how a client draws its permanent response, and reports from that."""
         names = ("flip", "keep", "add")
         weights = {
-            name: whole_hex(getattr(self.weights, name)) if self.one_hot_attributes else None for name in names
+            name: whole_hex(getattr(self.weights, name)) if self.one_hot_attributes else None
+            for name in names
         }
-        single = {} if self.bit is None else {"bit": {name: whole_hex(getattr(self.bit, name)) for name in names}}
+        single = (
+            {} if self.bit is None else {"bit": {name: whole_hex(getattr(self.bit, name)) for name in names}}
+        )
         most = self.reports_per_user if self.limited else None
         return {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most, **single}
 
@@ -386,14 +389,15 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
         """Return the scores of each attribute, whose bits are drawn apart."""
         self.aggregator().update(reports)  # refuses what is no report
-        every = unpacked_members(self.read(reports), self.bits)
+        every = unpacked_members(self.read(reports), self.bits).view(np.uint8)
         result = []
         for axis, (name, bits) in enumerate(zip(self.attributes.shown(), self.attribute_bits, strict=True)):
-            labels, own, other = tuple(map(str, self.attributes.labels[axis].shown())), bits.noise.own, bits.noise.other
+            labels = tuple(map(str, self.attributes.labels[axis].shown()))
+            own, other = bits.noise.own, bits.noise.other
             values = np.asarray(bits.debiased(every), dtype=np.float64)
             values = values + (1.0 - values.sum(axis=1, keepdims=True)) / len(labels)  # the sum is 1
             if bits.alone:
-                likelihood = relative_likelihoods(bits.factors(every.view(np.uint8)))
+                likelihood = relative_likelihoods(bits.factors(every))
             else:
                 ratio = (1.0 - own) * other / (own * (1.0 - other))
                 likelihood = relative_likelihoods(np.where(bits.of(every), 1.0, ratio))
@@ -563,28 +567,6 @@ def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fract
             "a reported 1 has to be more likely for a true one",
         )
     return read["redraw"], read["keep"], read["add"]
-
-
-def single_channel(redraw: Any, keep: Any) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the probabilities of one bit that says two values, with that of a wrong report last.
-
-    Examples
-    --------
-    >>> single_channel(0, 0.75)
-    (Fraction(0, 1), Fraction(3, 4), Fraction(1, 4))
-    """
-    numbers = {"bit_redraw": redraw, "bit_keep": keep}
-    read = {name: rational(name, value) for name, value in numbers.items()}
-    for name, value in read.items():
-        if not 0 <= value <= 1:
-            raise ParameterError(name, f"{text_of(numbers[name])} is outside [0, 1]", "give a probability")
-    if read["bit_redraw"] == 1:
-        raise ParameterError("bit_redraw", "with 1 the kept bit is pure noise", "give a number below 1")
-    if 2 * read["bit_keep"] <= 1:
-        raise ParameterError(
-            "bit_keep", f"{text_of(keep)} is not above 1/2", "a report has to be right more often than wrong"
-        )
-    return read["bit_redraw"], read["bit_keep"], 1 - read["bit_keep"]
 
 
 def _single_weights(attributes: Attributes, bit: Any) -> RepeatedBits:

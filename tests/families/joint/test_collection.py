@@ -201,7 +201,7 @@ def test_without_a_budget_it_is_infeasible():
         ({"reports_per_user": 0}, "reports_per_user: 0 is not from 1"),
         ({"reports_per_user": 9_999}, "reports_per_user: 9999 of 2 attributes"),
         ({"labels": [["a", "b"]]}, "labels: 1 list for 2 attributes"),
-        ({"two_valued": "1-bit"}, "two_valued: expected"),
+        ({"two_valued": "1-bit"}, "two_valued: '1-bit' is not a choice; did you mean 'one-bit'"),
     ],
 )
 def test_bad_parameters_are_named(arguments, text):

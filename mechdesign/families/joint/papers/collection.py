@@ -13,7 +13,8 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.exact.bits import member_counts
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.joint.collection import JointCollection, coordinates, impossible, value_lower_bound
+from mechdesign.families.joint.collection import JointCollection, coordinates, impossible
+from mechdesign.families.joint.collection_methods import value_lower_bound
 from mechdesign.families.joint.repeated import RepeatedBits
 from mechdesign.families.joint.response import JointResponse
 
@@ -193,7 +194,9 @@ def simulation(
         for alone in (False, True):
             same = [bits for bits in mechanism.attribute_bits if bits.alone == alone]
             errors = [bits.debiased(shares)[0, 1:] for bits in same]
-            total += sum(bits.size for bits in same) * float(np.mean(np.concatenate(errors) ** 2)) if same else 0.0
+            if same:
+                square = float(np.mean(np.concatenate(errors) ** 2))
+                total += sum(bits.size for bits in same) * square
         squares.append(users * total)
     spread = float(np.std(squares, ddof=1)) / math.sqrt(repetitions) if repetitions > 1 else math.nan
     return {"measured_value": float(np.mean(squares)), "standard_error": spread}
