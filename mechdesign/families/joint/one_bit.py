@@ -21,7 +21,7 @@ they differ in two of one-hot bits: all of the attribute's epsilon is for one fl
    Then a bit with (g', t') reveals at most 2 e_1 and 2 e_R and has at most V/4: g' = 2 g / sqrt(1 + 3 g^2)
    makes 1/g'^2 - 1 a quarter, and g' t' = 2 g t / (1 + (g t)^2) reveals 2 e_1 and makes the other term less
    than a quarter. (Where t' would be above 1, p' = 0 and g' = 2 g t/(1 + (g t)^2) is better still.)
-   For all R: with a = r L/2, v = tanh^2 a and A = 1 - (1 + g^2) v, the L' that r reports may have is 2 h(a)/r with
+   For all R: with a = r L/2, v = tanh^2 a and A = 1 - (1 + g^2) v, r reports may have L' = 2 h(a)/r with
 
        dh/da = sqrt(1 + 3 g^2) (A + g^2 v^2) / (A + g^4 v^2),
 
