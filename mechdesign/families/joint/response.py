@@ -132,7 +132,7 @@ PIECE = 1 << 16
 
 
 class JointResponse(AttributeMechanism[JointEstimate]):
-    """Report one bit per value of every attribute: kept bits are flipped once, reported bits drawn again.
+    """Report a bit per value, or one for two values: kept bits are flipped once, reported bits drawn again.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
     keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
