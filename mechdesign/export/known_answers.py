@@ -322,9 +322,11 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
     elif kind == "bits":
         yield from _flag_corners(steps["size"], int(steps["keep"], 16), int(steps["add"], 16))
     elif kind == "joint":
-        size = sum(steps["sizes"])
+        size = sum(1 if "bit" in steps and size == 2 else size for size in steps["sizes"])
         for name in ("flip", "keep", "add"):
-            yield from _flag_corners(size, 0, int(steps[name], 16))
+            for kind in (steps, steps.get("bit")):
+                if kind is not None and kind[name] is not None:
+                    yield from _flag_corners(size, 0, int(kind[name], 16))
     elif kind == "weekly":
         yield from _weekly_corners(steps)
     elif kind == "sample":

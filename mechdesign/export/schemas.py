@@ -87,6 +87,7 @@ FIELDS: dict[str, Schema] = {
     "columns": several(TEXT),
     "periods": optional(several(COUNT)),
     "attributes": ATTRIBUTES,
+    "bit": record({"flip": WHOLE, "keep": WHOLE}),
     "area": optional(several(NUMBER)),
     "views": optional(several(several(COUNT))),
     "distance": optional(several(several(NUMBER))),
@@ -170,7 +171,7 @@ TABLES = {
 }
 """The fields of the content of each type."""
 
-SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon"}
+SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon", "joint-response": "bit"}
 """Fields that a content has only where they say more than the others."""
 
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")
@@ -224,7 +225,10 @@ SPECIAL: dict[str, dict[str, Schema]] = {
         "decoded": several(several(NUMBER)),
         "blank": NUMBER,
     },
-    "joint-response": {"report_epsilon": optional(POSITIVE)},
+    "joint-response": {
+        "report_epsilon": optional(POSITIVE),
+        **{name: optional(WHOLE) for name in ("flip", "keep", "add")},
+    },
     "weekly-response": {
         "week_epsilon": POSITIVE,
         **dict.fromkeys(("permanent_size", "weekly_size", "weeks", "distinct", "cells"), COUNT),

@@ -30,6 +30,7 @@ def site(tmp_path_factory):
             "file": ("kary-response", ExportSettings("Your mood", "How often are you sad?")),
             "several": ("attribute-sampling", ExportSettings("Health", "Three numbers", "/reports")),
             "joint": ("joint-response", ExportSettings(post="/reports")),
+            "bits": ("joint bits alone", ExportSettings(post="/reports")),
             "weekly": ("weekly-response", ExportSettings("Mood", "How often are you sad?", "/reports")),
             "changing": ("weekly buckets", ExportSettings("Place", "Where are you?", "/reports")),
         }
@@ -246,6 +247,26 @@ def test_reports_of_a_joint_response_come_from_what_the_device_keeps(visit):
     kept = json.loads(browser.execute_script("return JSON.stringify(localStorage)"))
     (permanent,) = [text for key, text in kept.items() if key.startswith("mechdesign permanent")]
     assert json.loads(permanent)["made"] == 2
+
+
+@in_browser
+def test_one_bit_of_two_values_is_noisy_once_and_then_repeated(visit):
+    """Nine questions with two answers: the page keeps nine bits, and both reports are these bits."""
+    mechanism, browser = CLIENTS["joint bits alone"](), visit("bits.html")
+    for place in range(9):
+        browser.find_elements("css selector", f"input[name='q{place}']")[place % 2].click()
+    at(browser, "make").click()
+    wait(browser, at(browser, "made").is_displayed)
+    reports = [json.loads(at(browser, "report").text)]
+    browser = visit("bits.html?round=2", keep=True)
+    at(browser, "make").click()
+    wait(browser, at(browser, "made").is_displayed)
+    state, _ = permanent_of(browser)
+    assert state["made"] == 2
+    reports += [json.loads(at(browser, "report").text)]
+    texts = [text for report in reports for text in report.values()]
+    assert texts == ["x" + state["bits"]] * 2
+    assert mechanism.read(texts).shape == (2, 2)
 
 
 def permanent_of(browser):

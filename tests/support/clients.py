@@ -164,6 +164,10 @@ CLIENTS = {
     ),
     "joint-response": lambda: JointResponse.of([2, 3], 4.0, 0.5, 0.75, 0.5, reports_per_user=5),
     "joint 90 bits": lambda: JointResponse.of([40, 50], 30.0, 0.0, 0.9, 0.125),
+    "joint bit": lambda: JointResponse.of(
+        [2, 3, 2], 9.0, 0.25, 0.75, 0.5, 5, bit_redraw=0.125, bit_keep=0.875
+    ),
+    "joint bits alone": lambda: JointResponse.of([2] * 9, 20.0, bit_redraw=0.25, bit_keep=1),
     "weekly-response": lambda: WeeklyResponse.of(5, 4.0, 2.0, 1, 2, weeks=3, labels=NAMES),
     "weekly parts of sets": lambda: WeeklyResponse.of(30, 3.0, 1.0, 6, 2, weeks=3, distinct=2),
     "weekly buckets": lambda: WeeklyResponse.of(

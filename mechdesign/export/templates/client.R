@@ -405,15 +405,30 @@
 
   # Steps for several answers
 
+  # The bits of each attribute: one a value, or one for two values
+  widths_of <- function(step) if (is.null(step$bit)) step$sizes else ifelse(step$sizes == 2, 1, step$sizes)
+  # A bit for every place of a report, with the chance of this name of its own kind
+  chances_of <- function(step, name, size, take) {
+    several <- if (is.null(step[[name]])) NULL else flags(take, size, step[[name]])
+    if (is.null(step$bit)) return(several)
+    single <- flags(take, size, step$bit[[name]])
+    if (is.null(several)) return(single)
+    widths <- widths_of(step)
+    places <- packed(as.numeric(rep(widths, widths) == 1))
+    bitwOr(bitwAnd(single, places), bitwAnd(several, 255L - places))
+  }
   permanent <- function(step, codes, take) {
-    members <- unlist(Map(function(size, code) as.numeric(seq_len(size) - 1 == code), step$sizes, codes))
+    members <- unlist(Map(
+      function(width, code) if (width == 1) code else as.numeric(seq_len(width) - 1 == code),
+      widths_of(step), codes
+    ))
     bytes <- packed(members)
-    bitwXor(bytes, trimmed(flags(take, length(bytes), step$flip), length(members)))
+    bitwXor(bytes, trimmed(chances_of(step, "flip", length(bytes), take), length(members)))
   }
   reported <- function(step, kept, take) {
-    keep <- flags(take, length(kept), step$keep)
-    add <- flags(take, length(kept), step$add)
-    text_of(trimmed(bitwOr(bitwAnd(kept, keep), bitwAnd(255L - kept, add)), sum(step$sizes)))
+    keep <- chances_of(step, "keep", length(kept), take)
+    add <- chances_of(step, "add", length(kept), take)
+    text_of(trimmed(bitwOr(bitwAnd(kept, keep), bitwAnd(255L - kept, add)), sum(widths_of(step))))
   }
   LISTS <- list(
     sample = function(step, units, take) {

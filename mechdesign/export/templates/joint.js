@@ -3,17 +3,34 @@
 // draws the permanent response, once, and "await report(storage)" the next report from it; localStorage is the
 // default. Two tabs take turns.
 
+// The bits of each attribute: one a value, or one for two values.
+function widths(step) {
+  return step.sizes.map((size) => (step.bit && size === 2 ? 1 : size));
+}
+
+// A bit for every place of a report, with the chance of this name of its own kind.
+function chances(step, name, size, bits) {
+  const several = step[name] && bits.flags(size, step[name]);
+  if (!step.bit) return several;
+  const single = bits.flags(size, step.bit[name]);
+  if (!several) return single;
+  const alone = packed(widths(step).flatMap((width) => new Array(width).fill(width === 1)));
+  return single.map((byte, place) => (byte & alone[place]) | (several[place] & ~alone[place]));
+}
+
 function permanent(step, codes, bits) {
-  const members = step.sizes.flatMap((size, turn) => Array.from({ length: size }, (_, place) => place === codes[turn]));
+  const members = widths(step).flatMap((width, turn) =>
+    Array.from({ length: width }, (_, place) => (width === 1 ? 1 : place) === codes[turn]),
+  );
   const bytes = packed(members);
-  const flips = trimmed(bits.flags(bytes.length, step.flip), members.length);
+  const flips = trimmed(chances(step, "flip", bytes.length, bits), members.length);
   return bytes.map((byte, place) => byte ^ flips[place]);
 }
 
 function reported(step, kept, bits) {
-  const keep = bits.flags(kept.length, step.keep);
-  const add = bits.flags(kept.length, step.add);
-  const size = step.sizes.reduce((sum, each) => sum + each, 0);
+  const keep = chances(step, "keep", kept.length, bits);
+  const add = chances(step, "add", kept.length, bits);
+  const size = widths(step).reduce((sum, width) => sum + width, 0);
   return "x" + hex(trimmed(kept.map((byte, place) => (byte & keep[place]) | (~byte & add[place])), size));
 }
 

@@ -1,4 +1,4 @@
-"""The problem ``joint-collection``, with its methods: permanent noise, and noise of every report.
+"""The problem ``joint-collection``: permanent noise, and noise of every report.
 
 **Variance and privacy of one bit, in coordinates where both are monotone.**
 With h = redraw/2, q = keep, p = add, x = p/q and y = (1-q)/(1-p), so that p = x (1-y)/(1-xy) and
@@ -10,17 +10,8 @@ q = (1-y)/(1-xy), R reports of a bit have
 V rises in h, x and y, the privacy loss falls in each of them: so the best h for given x and y is the least
 one that keeps the promises, and it solves a quadratic equation.
 
-**Closed form, where all noise is drawn again: a single report, or promises that R single ones already keep.**
-Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of
-R is at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2,
-which q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
-
-**Branch and bound over boxes of (p/q, (1-q)/(1-p)).**
-The variance rises in h = f/2, x = p/q and y = (1-q)/(1-p); the least h that keeps the promises falls in x and
-y. So in a box no h below that of its upper corner will do, and the variance is at least that of this h at its
-lower corner. Boxes that cannot hold anything better than what was found, by more than a tolerance, are
-dropped; the others are cut into four. Of a single report only q* and p* matter, so that f = 0 loses nothing:
-then y = 1 / (E x), and the boxes are intervals of x.
+An attribute with two values has one bit (:mod:`.one_bit`), with a formula or one unknown. Every attribute has
+epsilon/d, so that the parts of the value are best by themselves.
 """
 
 from __future__ import annotations
@@ -35,12 +26,13 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import Attributes
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.fields import checked, frozen_problem, related, whole
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
+from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
+from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.core.values import Remark
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.joint.one_bit import FORMS, TWO, least_bit_flip
 from mechdesign.families.joint.response import JointResponse
 
 Array = NDArray[np.float64]
@@ -118,7 +110,13 @@ MOST_REPORTS = 10_000
 """Reports times attributes: the exact audit raises integers of 62 bits to their power."""
 
 VARIABLES = ("redraw", "keep", "add")
-"""The probabilities that are designed, in the order of the paper's f, q, p."""
+"""The probabilities of one-hot bits that are designed, in the order of the paper's f, q, p."""
+
+BIT_VARIABLES = ("bit_redraw", "bit_keep")
+"""Those of one bit for two values, which is wrong with 1 - bit_keep."""
+
+Step = float
+"""What a probability is moved to the private side by, relative or out of 1."""
 
 
 def _attributes(field: str, value: Any) -> tuple[int, ...]:
@@ -141,14 +139,15 @@ def _budget(problem: JointCollection, field: str, value: Any) -> float:
 
 @frozen_problem()
 class JointCollection(Problem[JointResponse]):
-    r"""The noise of one-hot reports on several attributes with the least variance.
+    r"""The noise of reports on several attributes, one bit a value or one for two values, of least variance.
 
     ::
 
-        minimize    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
+        minimize    n sum over all values of Var(debiased frequency, over R reports), at frequency 0
         over        redraw (kept bits become 1 with half of it, 0 with half of it), keep and add (reporting 1
-                    for a kept 1, for a kept 0)
-        subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private
+                    for a kept 1, for a kept 0); the same for the one bit of an attribute with two values
+        subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private, with
+                    the same part of epsilon for each attribute
 
     Raises
     ------
@@ -165,24 +164,26 @@ class JointCollection(Problem[JointResponse]):
     >>> import mechdesign as md
     >>> solution = md.solve(md.JointCollection(attributes=[2, 3], epsilon=2.0))
     >>> {name: round(value, 6) for name, value in solution.variables.items()}
-    {'redraw': 0.0, 'keep': 0.5, 'add': 0.268941}
-    >>> round(solution.value, 6), solution.status  # 5 bits, each 4 e / (e - 1)^2
-    (18.413472, 'optimal')
+    {'redraw': 0.0, 'keep': 0.5, 'add': 0.268941, 'bit_redraw': 0.537883, 'bit_keep': 1.0}
+    >>> round(solution.value, 6), solution.status  # 3 bits, each 4 e/(e - 1)^2; 2 values, each e/(e - 1)^2
+    (12.889431, 'optimal')
     """
 
     name: ClassVar[str] = "joint-collection"
     example: ClassVar[Mapping[str, Any]] = {"attributes": [4, 3], "epsilon": 2.0}
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
-    value_name: ClassVar[str] = "users x summed variance of the bits"
+    value_name: ClassVar[str] = "users x summed variance of the values"
     trivial: ClassVar[float | None] = 0.0
     unstated: ClassVar[str] = (
         "variance and privacy are quotients of products of its probabilities, and not convex in them"
     )
     summary: ClassVar[str] = (
-        "noise that is kept and noise drawn again, for one-hot reports on several attributes"
+        "noise that is kept and noise drawn again, for reports of bits on several attributes"
     )
-    compared_with: ClassVar[str] = "all redraw, keep, add of this response that are private as required"
+    compared_with: ClassVar[str] = (
+        "all redraw, keep, add of this response that are private as required, epsilon/d for each attribute"
+    )
     renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
     optimal_within: ClassVar[float] = 1e-4
     """What runs is certified optimal when its variance is above the bound by less than this part of it."""
@@ -210,6 +211,11 @@ class JointCollection(Problem[JointResponse]):
         form="sequence",
         default=None,
     )
+    two_valued: str = choice(
+        "How an attribute with two values is reported: by one bit, or by two as in the paper.",
+        FORMS,
+        default=FORMS[0],
+    )
 
     def __attrs_post_init__(self) -> None:
         count = len(self.attributes)
@@ -223,9 +229,19 @@ class JointCollection(Problem[JointResponse]):
     # What the promises mean for one attribute
 
     @property
+    def alone(self) -> int:
+        """Number of attributes with one bit for two values."""
+        return sum(size == TWO for size in self.attributes) if self.two_valued == FORMS[0] else 0
+
+    @property
+    def one_hot_bits(self) -> int:
+        """Number of one-hot bits of a report."""
+        return sum(self.attributes) - TWO * self.alone
+
+    @property
     def bits(self) -> int:
         """The bits of a report."""
-        return sum(self.attributes)
+        return self.one_hot_bits + self.alone
 
     @property
     def ratio(self) -> float:
@@ -243,22 +259,44 @@ class JointCollection(Problem[JointResponse]):
         every = least_flip(x, y, self.ratio, self.reports_per_user)
         return np.maximum(every, least_flip(x, y, self.report_ratio, 1))
 
-    # Judging candidates
+    def least_bit_flip(self, x: Any) -> Any:
+        """Return the same for one bit that says two values, for arrays of (1-keep)/keep."""
+        every = least_bit_flip(x, self.ratio, self.reports_per_user)
+        return np.maximum(every, least_bit_flip(x, self.report_ratio, 1))
+
+    # Judging candidates: where they say nothing of one bit, all attributes are one-hot
 
     def objective(self, variables: Variables) -> float:
-        """Return users times the sum of the variances of all bits, at frequency 0."""
-        f, q, p = (float(variables[name]) for name in VARIABLES)
+        """Return users times the sum of the variances of all values, at frequency 0."""
+        single = "bit_keep" in variables
+        total, one_hot = 0.0, self.one_hot_bits if single else sum(self.attributes)
+        if one_hot:
+            f, q, p = (float(variables[name]) for name in VARIABLES)
+            total += one_hot * self._variance(f, q, p)
+        if single:
+            f, q = (float(variables[name]) for name in BIT_VARIABLES)
+            total += TWO * self.alone * self._variance(f, q, 1.0 - q)
+        return total
+
+    def _variance(self, f: float, q: float, p: float) -> float:
+        """Return users times the variance of a debiased bit that no user has."""
         if not (0.0 <= f < 1.0 and 0.0 <= p < q <= 1.0):
             return math.inf
         x, y = coordinates(q, p)
         point = [np.asarray(value) for value in (f / 2, x, y)]
-        return self.bits * float(variance(point[0], point[1], point[2], self.reports_per_user))
+        return float(variance(point[0], point[1], point[2], self.reports_per_user))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much redraw/2 is below what the promises need."""
-        f, q, p = (float(variables[name]) for name in VARIABLES)
-        x, y = coordinates(q, p)
-        return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
+        """Return by how much redraw/2 is below what the promises need, at most."""
+        excess = 0.0
+        if "keep" in variables:
+            f, q, p = (float(variables[name]) for name in VARIABLES)
+            x, y = coordinates(q, p)
+            excess = float(self.least_flip(np.float64(x), np.float64(y))) - f / 2
+        if "bit_keep" in variables:
+            f, q = (float(variables[name]) for name in BIT_VARIABLES)
+            excess = max(excess, float(self.least_bit_flip(np.float64((1.0 - q) / q))) - f / 2)
+        return {"privacy": max(0.0, excess)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         mechanism = solution.mechanism()
@@ -266,9 +304,15 @@ class JointCollection(Problem[JointResponse]):
 
     def deployed(self, mechanism: JointResponse) -> float:
         """Return the value of the very weights that run."""
-        weights = mechanism.weights
-        f, q, p = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
-        return self.objective({"redraw": f, "keep": q, "add": p})
+        weights, single = mechanism.weights, mechanism.bit
+        total = 0.0
+        if mechanism.one_hot_attributes:
+            chances = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
+            total += (self.one_hot_bits if single else sum(self.attributes)) * self._variance(*chances)
+        if single is not None:
+            chances = (2 * single.flip / TOTAL, single.keep / TOTAL, single.add / TOTAL)
+            total += TWO * self.alone * self._variance(*chances)
+        return total
 
     def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
         bound = solution.bound
@@ -283,25 +327,43 @@ class JointCollection(Problem[JointResponse]):
 
     def mechanism(self, solution: Solution[Any]) -> JointResponse:
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
-        f, q, p = (float(solution.variables[name]) for name in VARIABLES)
         attributes = Attributes(self.attributes, None, self.labels)
         refused = CertificateError("channel", "no weights near the solution keep the guarantees")
         for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
-            flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
-            keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)
             try:
                 return JointResponse(
                     attributes,
                     self.epsilon,
-                    flip,
-                    math.floor(keep * TOTAL),
-                    math.ceil(add * TOTAL),
+                    *_one_hot_weights(solution.variables, step),
                     self.reports_per_user,
                     self.report_epsilon,
+                    _bit_weights(solution.variables, step),
                 )
             except CertificateError as error:
                 refused = error
         raise refused
+
+
+def _one_hot_weights(variables: Variables, step: Step) -> tuple[int | None, int | None, int | None]:
+    """Return flip, keep and add out of the total, with a little more noise; None without one-hot bits."""
+    if "keep" not in variables:
+        return None, None, None
+    f, q, p = (float(variables[name]) for name in VARIABLES)
+    flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
+    keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)
+    return flip, math.floor(keep * TOTAL), math.ceil(add * TOTAL)
+
+
+def _bit_weights(variables: Variables, step: Step) -> dict[str, int] | None:
+    """Return flip and keep of one bit for two values, with a little more noise; None without such bits."""
+    if "bit_keep" not in variables:
+        return None
+    f, q = (float(variables[name]) for name in BIT_VARIABLES)
+    wrong = 1.0 - q
+    if not wrong:  # a formula without differences: its error is relative
+        return {"flip": math.ceil(f / 2 * (1.0 + 64.0 * step) * TOTAL), "keep": TOTAL}
+    flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
+    return {"flip": flip, "keep": TOTAL - math.ceil(wrong * (1.0 + step) * TOTAL)}
 
 
 def impossible(problem: JointCollection) -> str | None:
@@ -314,203 +376,11 @@ def impossible(problem: JointCollection) -> str | None:
 def outlook(
     problem: JointCollection, solution: Solution[JointResponse], users: int | None = None
 ) -> Remark | None:
-    """Return where a single attribute has less error; None for several."""
-    if len(problem.attributes) > 1 or solution.status not in ("optimal", "feasible"):
+    """Return where a single one-hot attribute has less error; None for several, and for one bit."""
+    if len(problem.attributes) > 1 or problem.alone or solution.status not in ("optimal", "feasible"):
         return None
     text = (
         "one attribute alone: the problem 'weekly' keeps a set of answers instead of one bit each; over many "
         "weeks its error is smaller"
     )
     return Remark(text, {"alternative": "weekly"})
-
-
-def value_lower_bound(problem: JointCollection) -> float:
-    """Return a lower bound of the value: all reports' ratio bounds it, and so does one report's divided by R.
-
-    Examples
-    --------
-    >>> round(value_lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
-    14.730778
-    """
-    each = max(
-        _least_variance(problem.ratio), _least_variance(problem.report_ratio) / problem.reports_per_user
-    )
-    return problem.bits * each * (1.0 - SAFETY)
-
-
-def _least_variance(ratio: float) -> float:
-    """Return 4 E / (E - 1)^2: no unbiased estimate from data of this likelihood ratio has less variance.
-
-    Examples
-    --------
-    >>> _least_variance(3.0)
-    3.0
-    """
-    return 4.0 / (ratio - 2.0 + 1.0 / ratio)
-
-
-def closed_form(problem: JointCollection) -> Outcome:
-    """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute."""
-    reason = impossible(problem)
-    if reason is not None:
-        return Outcome(status="infeasible", solver="formula", message=reason)
-    variables = {"redraw": 0.0, "keep": 0.5, "add": 1.0 / (problem.report_ratio + 1.0)}
-    return Outcome(
-        status="optimal",
-        variables=variables,
-        bound=value_lower_bound(problem),
-        bound_source="the likelihood ratio of one report",
-        solver="formula",
-    )
-
-
-def why_not_closed_form(problem: JointCollection) -> str | None:
-    """Return why the method does not apply, or None."""
-    single = problem.reports_per_user == 1
-    enough = (
-        problem.report_epsilon is not None
-        and problem.reports_per_user * problem.report_epsilon <= problem.epsilon
-    )
-    if single or enough or impossible(problem) is not None:
-        return None
-    return "several reports that together reveal more than epsilon need noise that is kept"
-
-
-TOLERANCE = 1e-5
-"""Boxes that could only be better by less than this part are dropped."""
-
-ROUNDING = 1e-9
-"""More than the roundings of a bound, relative; the least h is a difference from 1/2."""
-
-MOST_EACH = 25.0
-"""The largest epsilon of one attribute: above, variances are below 1e-11 and lost in rounding."""
-
-MOST_BOXES = 1 << 19
-MOST_LEVELS = 60
-
-
-def branch_and_bound(problem: JointCollection) -> Outcome:
-    """Search all boxes; the bound is what no box that was dropped or is left can beat."""
-    reason = impossible(problem)
-    if reason is not None:
-        return Outcome(status="infeasible", solver="branch and bound", message=reason)
-    single = problem.reports_per_user == 1
-    low = np.array([[1.0 / problem.report_ratio], [0.0]]) if single else np.zeros((2, 1))
-    high = np.ones((2, 1))
-    bounding, halving = (_single_bounds, _halved) if single else (_bounds, _cut)
-    best, place, boxes, levels = np.inf, (0.0, 0.0), 0, 0
-    left = np.inf
-    while low.shape[1] and levels < MOST_LEVELS:
-        boxes, levels = boxes + low.shape[1], levels + 1
-        least, where = _best_of(problem, *(_on_curve(problem, low, high) if single else (low, high)))
-        if least < best:
-            best, place = least, where
-        bounds = bounding(problem, low, high)
-        keep = bounds < best * (1.0 - TOLERANCE)
-        if 4 * int(keep.sum()) > MOST_BOXES:
-            left = float(bounds[keep].min())
-            break
-        low, high = halving(low[:, keep], high[:, keep])
-    else:
-        left = np.inf if not low.shape[1] else float(bounding(problem, low, high).min())
-    proven = min(best * (1.0 - TOLERANCE), left) * (1.0 - ROUNDING)
-    x, y = place
-    q, p = probabilities(x, y)
-    flip = float(problem.least_flip(np.float64(x), np.float64(y)))
-    return Outcome(
-        status="optimal" if best * (1.0 - problem.optimal_within) <= proven else "feasible",
-        variables={"redraw": 2.0 * flip, "keep": q, "add": p},
-        bound=problem.bits * proven,
-        bound_source="branch and bound",
-        solver="branch and bound",
-        notes={"boxes": boxes, "levels": levels},
-    )
-
-
-def _variance(problem: JointCollection, h: Array, x: Array, y: Array) -> Array:
-    """Return the variance of a bit, infinite where reports say nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variances = variance(h, x, y, problem.reports_per_user)
-    return np.where((h < 0.5) & (x < 1.0) & (y < 1.0), variances, np.inf)
-
-
-def _least_flip(problem: JointCollection, x: Array, y: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        flips: Array = np.nan_to_num(problem.least_flip(x, y), nan=0.0)
-    return flips
-
-
-def _best_of(problem: JointCollection, low: Array, high: Array) -> tuple[float, tuple[float, float]]:
-    """Return the least variance at the boxes' lower corners, lower edges and middles, and where it is."""
-    middle = (low + high) / 2.0
-    points = np.concatenate(
-        [low, middle, np.stack([low[0], middle[1]]), np.stack([middle[0], low[1]])], axis=1
-    )
-    values = _variance(problem, _least_flip(problem, *points), *points)
-    number = int(np.argmin(values))
-    return float(values[number]), (float(points[0, number]), float(points[1, number]))
-
-
-def _bounds(problem: JointCollection, low: Array, high: Array) -> Array:
-    """Return a lower bound of the variance in each box."""
-    flip = np.minimum(_least_flip(problem, *high), 0.5) * (1.0 - ROUNDING)
-    return _variance(problem, flip, *low)
-
-
-def _cut(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the quarters of all boxes."""
-    middle = (low + high) / 2.0
-    lows, highs = [], []
-    for first in (0, 1):
-        for second in (0, 1):
-            side = np.array([first, second])[:, None] == 1
-            lows.append(np.where(side, middle, low))
-            highs.append(np.where(side, high, middle))
-    return np.concatenate(lows, axis=1), np.concatenate(highs, axis=1)
-
-
-def _on_curve(problem: JointCollection, low: Array, high: Array) -> tuple[Array, Array]:
-    """Return points x, y = 1 / (E x) with f = 0, as boxes of no width."""
-    x = (low[0] + high[0]) / 2.0
-    points = np.stack([x, np.minimum(1.0, (1.0 + ROUNDING) / (problem.report_ratio * x))])
-    return points, points
-
-
-def _single_bounds(problem: JointCollection, low: Array, high: Array) -> Array:
-    """Return a lower bound of x / ((1-x)(1-y)) with y = 1 / (E x) for x in each interval."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least = low[0] / ((1.0 - low[0]) * (1.0 - 1.0 / (problem.report_ratio * high[0])))
-    return np.where(low[0] < 1.0, least, np.inf)
-
-
-def _halved(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the halves of all intervals of x."""
-    middle = (low + high) / 2.0
-    return np.concatenate([low, middle], axis=1), np.concatenate([middle, high], axis=1)
-
-
-def why_not_branch_and_bound(problem: JointCollection) -> str | None:
-    """Return why doubles are too coarse for the search, or None.
-
-    Examples
-    --------
-    >>> why_not_branch_and_bound(JointCollection(attributes=[2, 2], epsilon=60.0, reports_per_user=2))
-    'epsilon is 30 for each attribute, too large for doubles; at most 25 each for several reports'
-    """
-    each = problem.epsilon / len(problem.attributes)
-    if each <= MOST_EACH:
-        return None
-    return (
-        f"epsilon is {each:g} for each attribute, too large for doubles; "
-        f"at most {MOST_EACH:g} each for several reports"
-    )
-
-
-METHODS = (
-    Method("closed-form", JointCollection, "analytic",
-           "fresh noise alone: keep = 1/2, add = 1/(e^(epsilon/d) + 1)",
-           closed_form, why_not_closed_form),
-    Method("branch-and-bound", JointCollection, "numeric",
-           "monotone bounds on boxes of add/keep and (1-keep)/(1-add), for any number of reports",
-           branch_and_bound, why_not_branch_and_bound),
-)  # fmt: skip

@@ -20,7 +20,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.fields import call_named, checked, choice, frozen_problem, related
-from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import rational, text_of, wholes
@@ -28,16 +28,18 @@ from mechdesign.families.joint.likelihood import (
     FLOOR,
     Likelihood,
     LikelihoodMaximum,
-    climb,
     judged,
-    most_likely,
 )
+from mechdesign.families.joint.one_bit import TWO, bit_starts, single_channel
 from mechdesign.families.joint.one_hot import (
     GENERATORS,
+    AttributeBits,
+    BitNoise,
     Codes,
     FileReports,
     PackedBits as Packed,
     SimulatedReports,
+    attribute_bits,
     bits_of,
     grouped,
 )
@@ -48,12 +50,10 @@ from mechdesign.families.joint.penalized import (
     REFERENCES,
     Penalized,
     judged_penalized,
-    penalized_likelihood,
     relative_entropy,
 )
 from mechdesign.families.joint.report_origin import maker_note, require_maker
 from mechdesign.families.joint.response import channel
-from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:
     import cvxpy
@@ -96,14 +96,22 @@ def _chance(field: str, value: Any) -> float:
     return float(number)
 
 
+def _single_chance(problem: JointDistribution, field: str, value: Any) -> float:
+    if TWO not in problem.attributes:
+        raise ParameterError(field, "no attribute has two values", "omit it")
+    return _chance(field, value)
+
+
 def _patterns(problem: JointDistribution, field: str, value: Any) -> Codes:
     rows = wholes(field, value, 2)
-    width = sum(problem.attributes)
+    width = bit_starts(problem.attributes, problem.one_bit)[-1]
     if not len(rows):
         raise DataError(field, "there are none", "give at least one report")
     if rows.shape[1] != width:
         raise ParameterError(
-            field, f"rows of {rows.shape[1]} bits", f"these attributes have {width}, one per value"
+            field,
+            f"rows of {rows.shape[1]} bits",
+            f"these attributes have {width}, one per value" + (", or one for two" if problem.one_bit else ""),
         )
     if ((rows < 0) | (rows > 1)).any():
         place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
@@ -224,8 +232,23 @@ class JointDistribution(Problem[Mechanism]):
         limits={"minimum": 0, "maximum": 1},
         form="float",
     )
+    bit_redraw: float | None = related(
+        "Redraw of the one bit of an attribute with two values; without it every value has a bit. Where no "
+        "attribute has more values, redraw, keep and add are those of the bit.",
+        _single_chance,
+        limits={"minimum": 0, "maximum": 1},
+        form="float",
+        default=None,
+    )
+    bit_keep: float | None = related(
+        "Probability that this bit is reported as it is kept.",
+        _single_chance,
+        limits={"minimum": 0, "maximum": 1},
+        form="float",
+        default=None,
+    )
     patterns: Sequence[Sequence[int]] | None = related(
-        "Different reports, one bit a value, attribute after attribute.",
+        "Different reports, one bit a value (or one for two values), attribute after attribute.",
         _patterns,
         form="rows of 0 and 1",
         default=None,
@@ -256,33 +279,26 @@ class JointDistribution(Problem[Mechanism]):
     )
 
     def __attrs_post_init__(self) -> None:
-        noise, own, other = self._exact
-        if noise == 0 and (own == 1 or other == 0):
-            raise ParameterError(
-                "redraw",
-                "with 0, and keep = 1 or add = 0, some bits are certain and a report can exclude cells",
-                "give keep below 1 and add above 0",
-            )
-        chances = self.shares
-        if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
-            raise ParameterError(
-                "redraw, keep, add",
-                f"a bit is wrong with probability below {LEAST_CHANCE:g}",
-                "likelihood ratios are beyond double precision then: give more noise",
-            )
-        if chances[0] - chances[1] < LEAST_DIFFERENCE:
-            raise ParameterError(
-                "redraw, keep, add",
-                f"a 1 and a 0 are reported as 1 with probabilities less than {LEAST_DIFFERENCE:g} apart",
-                "such reports say almost nothing: give less noise",
-            )
+        _require_noise(self._exact, self.shares, ("redraw", "keep", "add"))
+        if (self.bit_redraw is None) != (self.bit_keep is None):
+            raise ParameterError("bit_redraw, bit_keep", "one is missing", "give both, or neither")
+        if self.bit is not None:
+            _require_noise(self._exact_bit, (self.bit.own, self.bit.other), ("bit_redraw", "bit_keep"))
+            if set(self.attributes) == {TWO} and self._exact != self._exact_bit:
+                raise ParameterError(
+                    "redraw, keep, add",
+                    "no attribute has one-hot bits",
+                    "set redraw = bit_redraw, keep = bit_keep and add = 1 - bit_keep",
+                )
         if self.patterns is None and self.reports is None:
             raise ParameterError(EITHER)
         if self.patterns is None and self.counts is not None:
             raise ParameterError("counts", "belong to patterns", "omit them with reports")
-        Likelihood.require_room(self.attributes, len(self.different[0]))
+        Likelihood.require_room(self.attributes, len(self.different[0]), self.one_bit)
         if isinstance(self.reports, FileReports) and self.reports.mechanism is not None:
             stated = {"redraw": self.redraw, "keep": self.keep, "add": self.add}
+            if self.bit_redraw is not None and self.bit_keep is not None:
+                stated |= {"bit_redraw": self.bit_redraw, "bit_keep": self.bit_keep}
             require_maker(self.reports, self.reports.mechanism, self.attributes, stated)
         self._require_plausible()
 
@@ -318,15 +334,32 @@ class JointDistribution(Problem[Mechanism]):
     @property
     def shares(self) -> tuple[float, float]:
         """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0."""
-        noise, own, other = self._exact
-        half = noise / 2
-        return float((1 - half) * own + half * other), float(half * own + (1 - half) * other)
+        return _shares(self._exact)
+
+    @property
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
+        return self.bit_keep is not None
+
+    @cached_property
+    def _exact_bit(self) -> tuple[Fraction, Fraction, Fraction]:
+        return single_channel(self.bit_redraw, self.bit_keep)
+
+    @cached_property
+    def bit(self) -> BitNoise | None:
+        """The noise of the one bit of an attribute with two values; None where they have two bits."""
+        return BitNoise(*_shares(self._exact_bit)) if self.one_bit else None
+
+    @cached_property
+    def attribute_bits(self) -> tuple[AttributeBits, ...]:
+        """The bits of each attribute."""
+        return attribute_bits(self.attributes, BitNoise(*self.shares), self.bit)
 
     @cached_property
     def different(self) -> tuple[Packed, Codes]:
         """The different reports, packed, and how many users sent each."""
         if self.reports is not None:
-            return self.reports.patterns(self.attributes, *self.shares)
+            return self.reports.patterns(self.attribute_bits)
         rows = np.asarray(self.patterns)
         counts = np.ones(len(rows), dtype=np.int64) if self.counts is None else np.asarray(self.counts)
         used = counts > 0
@@ -341,20 +374,19 @@ class JointDistribution(Problem[Mechanism]):
     def model(self) -> Likelihood:
         """The likelihood of the reports."""
         packed, counts = self.different
-        bits = bits_of(packed, self.attributes, range(len(self.attributes)))
-        return Likelihood(bits, counts, self.attributes, *self.shares)
+        bits = bits_of(packed, self.attributes, range(len(self.attributes)), self.one_bit)
+        return Likelihood(bits, counts, self.attributes, *self.shares, bit=self.bit)
 
     @cached_property
     def debiased(self) -> Array:
-        """The debiased shares of all bits: unbiased estimates of the single attributes' frequencies."""
+        """The debiased shares of all values: unbiased estimates of the single attributes' frequencies."""
         packed, counts = self.different
-        own, other = self.shares
-        ones = np.zeros(sum(self.attributes))
+        ones = np.zeros(bit_starts(self.attributes, self.one_bit)[-1])
         for start in range(0, len(packed), 1 << 16):
             rows = slice(start, start + (1 << 16))
             ones += counts[rows] @ np.unpackbits(packed[rows], axis=1, count=len(ones)).astype(np.float64)
-        debiased: Array = (ones / self.users - other) / (own - other)
-        return debiased
+        shares = ones[None] / self.users
+        return np.concatenate([bits.debiased(shares)[0] for bits in self.attribute_bits])
 
     @cached_property
     def shares_drawn_to(self) -> Array:
@@ -458,6 +490,39 @@ class JointDistribution(Problem[Mechanism]):
         return Certificate("distribution", holds, False, residuals, note=note)
 
 
+def _shares(exact: tuple[Fraction, Fraction, Fraction]) -> tuple[float, float]:
+    """Return the probabilities of a reported 1 for a true 1 and a true 0, of redraw, keep and add."""
+    noise, own, other = exact
+    half = noise / 2
+    return float((1 - half) * own + half * other), float(half * own + (1 - half) * other)
+
+
+def _require_noise(
+    exact: tuple[Fraction, Fraction, Fraction], chances: tuple[float, float], names: Sequence[str]
+) -> None:
+    """Refuse bits that are certain, and bits that say almost nothing."""
+    noise, own, other = exact
+    redraw, keep = names[:2]
+    if noise == 0 and (own == 1 or other == 0):
+        raise ParameterError(
+            redraw,
+            f"with 0, and {keep} = 1 or add = 0, some bits are certain and a report can exclude cells",
+            f"give {keep} below 1 and add above 0",
+        )
+    if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
+        raise ParameterError(
+            ", ".join(names),
+            f"a bit is wrong with probability below {LEAST_CHANCE:g}",
+            "likelihood ratios are beyond double precision then: give more noise",
+        )
+    if chances[0] - chances[1] < LEAST_DIFFERENCE:
+        raise ParameterError(
+            ", ".join(names),
+            f"a 1 and a 0 are reported as 1 with probabilities less than {LEAST_DIFFERENCE:g} apart",
+            "such reports say almost nothing: give less noise",
+        )
+
+
 def outcome(
     problem: JointDistribution, distribution: Array, solver: str, notes: Mapping[str, Any] | None = None
 ) -> Outcome:
@@ -503,59 +568,3 @@ def figures(problem: JointDistribution, solution: Solution[Any]) -> list[Figure]
     marks = [Bars(x=np.arange(len(shares)), y=shares, label="estimated share")]
     panel = Panel("values of the attributes, from 0", "share of the users", marks, x_names=names)
     return [Figure("The estimated joint distribution", [panel])]
-
-
-MOST_STEPS = 5_000
-WORK = 4e9
-"""Multiplications that are spent, roughly; the steps are limited by it."""
-
-
-def expectation_maximization(problem: JointDistribution) -> Outcome:
-    """Climb until the gap is small; ``feasible`` where the steps do not suffice."""
-    model = problem.model
-    tables = model.cells * (len(model.first) + len(model.second))
-    work = tables + len(model.counts) * model.second.shape[1]
-    steps = max(1, min(MOST_STEPS, int(WORK / work)))
-    start = np.full(model.cells, 1.0 / model.cells)
-    distribution, taken, _ = climb(model, start, steps, gap=GAP / 2.0)
-    return outcome(problem, distribution, "expectation maximisation", {"steps": taken})
-
-
-NEAR = 1e-4
-"""The variation distance from the exact minimizer that is asked for."""
-
-
-def proximal_newton(problem: JointDistribution) -> Outcome:
-    """Return a distribution that is proven to be near to the minimizer of the penalized likelihood.
-
-    Quadratic models of the likelihood in the effects, with the penalty as it is.
-    """
-    nearest = penalized_likelihood(problem.model, problem.shares_drawn_to, problem.penalty, distance=NEAR)
-    return outcome(problem, nearest.distribution, "proximal Newton", {"steps": nearest.steps})
-
-
-def why_no_effects(problem: JointDistribution) -> str | None:
-    """Return why the method does not apply (nothing is penalized), or None."""
-    return None if problem.penalty else "there is no penalty"
-
-
-def active_set(problem: JointDistribution) -> Outcome:
-    """Return a distribution whose largest mean likelihood ratio is at most 1 + 1e-6.
-
-    Newton's method on a working set of cells: some ten steps, whatever the noise.
-    """
-    maximum = most_likely(problem.model, gap=GAP / 2.0)
-    return outcome(problem, maximum.distribution, "active-set Newton", {"steps": maximum.steps})
-
-
-METHODS = (
-    Method("proximal-newton", JointDistribution, "numeric",
-           "penalized likelihood: quadratic models in the effects, each solved by its dual",
-           proximal_newton, why_no_effects),
-    Method("active-set", JointDistribution, "numeric",
-           "Newton's method on the cells above 0 and the most promising others", active_set, no_penalty),
-    Method("em", JointDistribution, "numeric",
-           "expectation maximisation from uniform, until the gap is 1e-6 or the steps run out",
-           expectation_maximization, no_penalty),
-    statement_method(JointDistribution, former_names=("convex",)),
-)  # fmt: skip

@@ -28,13 +28,16 @@ from mechdesign.families.joint.likelihood import (
     most_likely,
 )
 from mechdesign.families.joint.limits import BitMoments, ShareLimits
+from mechdesign.families.joint.one_bit import bit_places
 from mechdesign.families.joint.one_hot import (
+    AttributeBits,
     Codes,
     PackedBits as Packed,
+    attribute_bits,
     bits_of,
     conditionals,
     titles,
-    unbiased,
+    unbiased_cells,
 )
 from mechdesign.families.joint.penalized import (
     REFERENCES,
@@ -45,7 +48,6 @@ from mechdesign.families.joint.penalized import (
     penalized_likelihood,
     reference_of,
 )
-from mechdesign.families.joint.repeated import sequence_chances
 from mechdesign.show.panels import MOST_PANELS, table_figures, together
 from mechdesign.show.tables import table, to_error
 
@@ -347,9 +349,10 @@ class JointEstimate(CrossTable):
     @cached_property
     def model(self) -> Likelihood:
         """The likelihood of the reports, equal ones taken together."""
-        own, other = (float(share) for share in self.mechanism.shares)
-        chances = sequence_chances(self.mechanism.weights, self.linked)
-        return Likelihood(self._ones(self.view), self.counts, self.shape, own, other, chances)
+        noise, bit = self.mechanism.bit_noise(self.linked)
+        return Likelihood(
+            self._ones(self.view), self.counts, self.shape, noise.own, noise.other, noise.chances, bit
+        )
 
     @cached_property
     def maximum(self) -> LikelihoodMaximum:
@@ -510,29 +513,32 @@ class JointEstimate(CrossTable):
         return *estimates, limits
 
     def _shares(self, places: tuple[int, ...]) -> Array:
-        own, other = (float(share) for share in self.mechanism.shares)
-        bits = self._ones(places) / self.linked
-        return unbiased(bits, self.counts, self.mechanism.attributes.shape(places), own, other)
+        return unbiased_cells(self._ones(places), self.counts, self._attribute_bits(places))
+
+    def _attribute_bits(self, places: tuple[int, ...]) -> tuple[AttributeBits, ...]:
+        """Return the bits of some attributes among their own alone."""
+        noise, bit = self.mechanism.bit_noise(self.linked)
+        return attribute_bits(self.mechanism.attributes.shape(places), noise, bit)
 
     def _limits(self, places: tuple[int, ...], value: Array, base: Array, outer_count: int) -> ShareLimits:
-        bits = [self._bit_moments[size] for size in self.mechanism.attributes.shape(places)]
+        bits = [self._moments_of_sizes[size] for size in self.mechanism.attributes.shape(places)]
         estimated = self._summed(self.value[None], places)[0]
         return ShareLimits.of(value, base, estimated, outer_count, bits, self.users, self.population)
 
     @cached_property
-    def _bit_moments(self) -> dict[int, BitMoments]:
+    def _moments_of_sizes(self) -> dict[int, BitMoments]:
         """The moments of debiased bits, by the number of values of an attribute."""
-        own, other = (float(share) for share in self.mechanism.shares)
-        chances = sequence_chances(self.mechanism.weights, self.linked)
-        return {size: BitMoments.of(chances, own, other, size) for size in set(self.shape)}
+        return {
+            attribute.size: BitMoments.of_attribute(attribute)
+            for attribute in self._attribute_bits(self.view)
+        }
 
     def _ones(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
         """Return how many of a user's reports have each bit of some attributes."""
-        sizes = self.mechanism.attributes.sizes
+        sizes, one_bit = self.mechanism.attributes.sizes, self.mechanism.one_bit
         if self.linked == 1:
-            return bits_of(self.patterns, sizes, places)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        return self.patterns[:, np.concatenate([np.arange(starts[p], starts[p + 1]) for p in places])]
+            return bits_of(self.patterns, sizes, places, one_bit)
+        return self.patterns[:, bit_places(sizes, places, one_bit)]
 
     def _table(
         self,

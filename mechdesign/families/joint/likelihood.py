@@ -36,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.families.joint.one_hot import keys
+from mechdesign.families.joint.one_bit import bit_widths
+from mechdesign.families.joint.one_hot import AttributeBits, BitNoise, attribute_bits, keys
 from mechdesign.solvers.least_squares import EffectTransform, contrasts, nonnegative_quadratic
 
 Array = NDArray[np.float64]
@@ -78,6 +79,8 @@ class Likelihood:
     chances : (2, R + 1) array, optional
         Of R linked reports of a bit: the chance of each sequence, by its number of ones, for a true 1 and a
         true 0; those of one report by default.
+    bit : BitNoise, optional
+        That of attributes with two values which have one bit; without it all are one-hot.
 
     Examples
     --------
@@ -96,18 +99,20 @@ class Likelihood:
         own: float,
         other: float,
         chances: Array | None = None,
+        bit: BitNoise | None = None,
     ) -> None:
         self.sizes, self.own, self.other = tuple(sizes), own, other
-        single = np.array([[1.0 - own, own], [1.0 - other, other]])
-        weights = single if chances is None else chances
-        self.chances = np.where(weights[1] > 0.0, weights, 1.0)  # what cannot be seen does not matter
+        noise = BitNoise(own, other) if chances is None else BitNoise(own, other, chances)
+        self.attributes = attribute_bits(sizes, noise, bit)
+        self.chances = noise.visible
         self.users = int(counts.sum())
         if self.users == 0:
             raise DataError("reports", "there are none", "give at least one report")
         split = parts(sizes)
-        self.require_room(sizes, len(reports))
+        self.require_room(sizes, len(reports), bit is not None)
         self.groups: list[Bits] = []
-        """The distinct groups of bits of both parts, in the order of the rows of ``first`` and ``second``."""
+        """Reports with the distinct groups of bits of both parts, in the order of the rows of ``first`` and
+        ``second``."""
         first, place_1 = self._rows(reports, 0, split)
         second, place_2 = self._rows(reports, split, len(sizes))
         order = np.lexsort((place_2, place_1))
@@ -118,16 +123,28 @@ class Likelihood:
         self.first, self.second = first, second
         self.place_1, self.place_2 = place_1[starts], place_2[starts]
         self.counts: Array = np.add.reduceat(ordered, starts).astype(np.float64)
-        seen = [counts @ (reports == ones).sum(axis=1) for ones in range(self.chances.shape[1])]
-        self.constant = float(np.array(seen) @ np.log(self.chances[1])) / self.users
+        self.constant = self._without_ones(reports, counts) / self.users
         """The mean logarithm of the factor that no cell changes: that of a report if all true bits were 0."""
 
+    def _without_ones(self, reports: Bits, counts: NDArray[np.int64]) -> float:
+        """Return the sum over users of the logarithm of their report's chance if all true bits were 0."""
+        total = 0.0
+        for alone in sorted({attribute.alone for attribute in self.attributes}):
+            same = [attribute for attribute in self.attributes if attribute.alone == alone]
+            chances = same[0].noise.visible
+            columns = np.concatenate([np.arange(each.start, each.start + each.width) for each in same])
+            bits = reports if len(columns) == reports.shape[1] else reports[:, columns]
+            seen = [counts @ (bits == ones).sum(axis=1) for ones in range(chances.shape[1])]
+            total += float(np.array(seen) @ np.log(chances[1]))
+        return total
+
     @staticmethod
-    def require_room(sizes: Sequence[int], reports: int) -> None:
+    def require_room(sizes: Sequence[int], reports: int, one_bit: bool = False) -> None:
         """Raise ParameterError where the arrays for ``reports`` different reports would be too large."""
         split = parts(sizes)
         widths = [math.prod(sizes[:split]), math.prod(sizes[split:])]
-        bits = [sum(sizes[:split]), sum(sizes[split:])]
+        each = bit_widths(sizes, one_bit)
+        bits = [sum(each[:split]), sum(each[split:])]
         rows = [min(reports, 1 << min(number, 62)) for number in bits]
         needed = max(widths[0] * widths[1], *(row * width for row, width in zip(rows, widths, strict=True)))
         if needed > MOST_NUMBERS:
@@ -144,18 +161,17 @@ class Likelihood:
         if start == stop:
             self.groups.append(np.zeros((1, 0), dtype=np.uint8))
             return np.ones((1, 1)), np.zeros(len(reports), dtype=np.int64)
-        low, high = sum(self.sizes[:start]), sum(self.sizes[:stop])
+        inside = self.attributes[start:stop]
+        low, high = inside[0].start, inside[-1].start + inside[-1].width
         single = self.chances.shape[1] == 2
         key = keys(np.packbits(reports[:, low:high], axis=1) if single else reports[:, low:high])
         _, chosen, places = np.unique(key, return_index=True, return_inverse=True)
-        groups = reports[chosen, low:high]
+        groups = reports[chosen]
         self.groups.append(groups)
-        factors = (self.chances[0] / self.chances[1])[groups]
-        rows, done = np.ones((len(groups), 1)), 0
-        for size in self.sizes[start:stop]:
-            factor = factors[:, done : done + size]
+        rows = np.ones((len(groups), 1))
+        for attribute in inside:
+            factor = attribute.factors(groups)
             rows = (rows[:, :, None] * factor[:, None, :]).reshape(len(groups), -1)
-            done += size
         return rows, places.ravel().astype(np.int64)
 
     def with_counts(self, counts: NDArray[np.int64]) -> Self:
@@ -245,23 +261,21 @@ class EffectMoments:
         self.model, self.transform = model, EffectTransform(model.sizes)
         split = parts(model.sizes)
         first, second = model.groups
-        self._first = self._scores(first, model.sizes[:split])
-        self._second = self._scores(second, model.sizes[split:])
+        self._first = self._scores(first, model.attributes[:split])
+        self._second = self._scores(second, model.attributes[split:])
         mean = self.mean(model.counts)
         square = self._averaged(self._first**2, self._second**2, model.counts)
         spread = np.maximum(square - mean**2, 0.0)
         self.variance: Array = (model.users * spread + self._at_even_data()) / (model.users + 1.0)
 
-    def _scores(self, groups: NDArray[np.uint8], sizes: Sequence[int]) -> Array:
+    @staticmethod
+    def _scores(groups: NDArray[np.uint8], attributes: Sequence[AttributeBits]) -> Array:
         """Return the products of coordinates of each group of bits, the last attribute fastest."""
-        model, rows, start = self.model, np.ones((len(groups), 1)), 0
-        reports = model.chances.shape[1] - 1
-        debiased = (groups / reports - model.other) / (model.own - model.other)
-        for size in sizes:
-            turned = np.ones((len(groups), size))
-            turned[:, 1:] = debiased[:, start : start + size] @ contrasts(size)[1:].T
+        rows = np.ones((len(groups), 1))
+        for attribute in attributes:
+            turned = np.ones((len(groups), attribute.size))
+            turned[:, 1:] = attribute.debiased(groups) @ contrasts(attribute.size)[1:].T
             rows = (rows[:, :, None] * turned[:, None, :]).reshape(len(groups), -1)
-            start += size
         return rows
 
     def _averaged(self, first: Array, second: Array, counts: Array) -> Array:
@@ -276,12 +290,11 @@ class EffectMoments:
 
     def _at_even_data(self) -> Array:
         """Return the second moments where all cells are equally frequent, for one report of each bit."""
-        own, other = self.model.own, self.model.other
-        true, false = (share * (1.0 - share) / (own - other) ** 2 for share in (own, other))
-        axes = [
-            np.concatenate([[1.0], np.full(size - 1, (1.0 + true + (size - 1) * false) / size)])
-            for size in self.model.sizes
-        ]
+        axes = []
+        for attribute in self.model.attributes:
+            (true, false), size = attribute.noise.spreads(), attribute.size
+            square = 2.0 * (true + false) if attribute.alone else true + (size - 1) * false
+            axes.append(np.concatenate([[1.0], np.full(size - 1, (1.0 + square) / size)]))
         variances: Array = reduce(np.multiply.outer, axes).ravel()[1:]
         return variances
 

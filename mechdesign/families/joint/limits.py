@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import AverageLimits
+from mechdesign.families.joint.one_hot import AttributeBits
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,22 @@ class BitMoments:
     false: Array
 
     @classmethod
+    def of_attribute(cls, attribute: AttributeBits) -> BitMoments:
+        """Return those of an attribute's bits; of one bit, those of both values taken together.
+
+        With a true 1 the value 1 has the debiased bit t and the value 0 has 1 - t. Of a symmetric bit, t of a
+        true 1 and 1 - t of a true 0 have the same distribution.
+        """
+        noise = attribute.noise
+        if not attribute.alone:
+            return cls.of(noise.chances, noise.own, noise.other, attribute.size)
+        one, zero = _bit_moments(noise.chances, noise.own, noise.other)
+        turned_one, turned_zero = (_plus(np.ones(ORDERS + 1), _times(each, -1.0)) for each in (one, zero))
+        true, false = (one + turned_zero) / 2.0, (zero + turned_one) / 2.0
+        true[:2], false[:2] = 1.0, (1.0, 0.0)
+        return cls(true, false)
+
+    @classmethod
     def of(cls, chances: Array, own: float, other: float, size: int) -> BitMoments:
         """Return them from the probabilities (2, R + 1) of each sequence of R reports, by its number of ones.
 
@@ -55,12 +72,7 @@ class BitMoments:
         size : int
             k, how many values the attribute has.
         """
-        reports = chances.shape[1] - 1
-        ways = np.array([float(math.comb(reports, ones)) for ones in range(reports + 1)])
-        debiased = (np.arange(reports + 1) / reports - other) / (own - other)
-        powers = debiased[None, :] ** np.arange(ORDERS + 1)[:, None]
-        one, zero = powers @ (ways * chances).T[:, 0], powers @ (ways * chances).T[:, 1]
-        one[:2], zero[:2] = 1.0, (1.0, 0.0)  # exactly
+        one, zero = _bit_moments(chances, own, other)
         here, there = 1.0 - 1.0 / size, -1.0 / size
         shift = _times(np.ones(ORDERS + 1), 1.0 / size)
         true = _plus(shift, _times(one, here), *[_times(zero, there)] * (size - 1))
@@ -68,6 +80,17 @@ class BitMoments:
         false = _plus(shift, _times(zero, here), _times(one, there), *rest)
         true[:2], false[:2] = 1.0, (1.0, 0.0)
         return cls(true, false)
+
+
+def _bit_moments(chances: Array, own: float, other: float) -> tuple[Array, Array]:
+    """Return the moments 0 to 4 of a debiased bit, the mean of R reports: of a true 1, and of a true 0."""
+    reports = chances.shape[1] - 1
+    ways = np.array([float(math.comb(reports, ones)) for ones in range(reports + 1)])
+    debiased = (np.arange(reports + 1) / reports - other) / (own - other)
+    powers = debiased[None, :] ** np.arange(ORDERS + 1)[:, None]
+    one, zero = powers @ (ways * chances).T[:, 0], powers @ (ways * chances).T[:, 1]
+    one[:2], zero[:2] = 1.0, (1.0, 0.0)  # exactly
+    return one, zero
 
 
 def _times(moments: Array, factor: float) -> Array:

@@ -33,6 +33,7 @@ from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import DataError, ParameterError, counted, unread
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.exact.bits import Packed, read_sets
+from mechdesign.families.joint.one_bit import bit_places, bit_starts, bit_widths
 from mechdesign.work.files import read_text
 
 PackedBits = NDArray[np.uint8]
@@ -52,19 +53,24 @@ def titles(attributes: Attributes) -> list[str]:
     return text if attributes.names is not None else [f"attribute {number}" for number in text]
 
 
-def one_hot(codes: Codes, sizes: Sequence[int]) -> PackedBits:
-    """Return the bits of values, one group an attribute, packed.
+def one_hot(codes: Codes, sizes: Sequence[int], one_bit: bool = False) -> PackedBits:
+    """Return the bits of values, one group an attribute, packed; with ``one_bit`` two values are one bit.
 
     Examples
     --------
     >>> one_hot(np.array([[1, 2], [0, 0]]), [2, 3]).tolist()
     [[72], [160]]
+    >>> one_hot(np.array([[1, 2], [0, 0]]), [2, 3], one_bit=True).tolist()
+    [[144], [64]]
     """
-    bits = np.zeros((len(codes), sum(sizes)), dtype=np.uint8)
-    rows, start = np.arange(len(codes)), 0
-    for place, size in enumerate(sizes):
-        bits[rows, start + codes[:, place]] = 1
-        start += size
+    starts = bit_starts(sizes, one_bit)
+    bits = np.zeros((len(codes), starts[-1]), dtype=np.uint8)
+    rows = np.arange(len(codes))
+    for place, width in enumerate(bit_widths(sizes, one_bit)):
+        if width == 1:
+            bits[rows, starts[place]] = codes[:, place]
+        else:
+            bits[rows, starts[place] + codes[:, place]] = 1
     return np.packbits(bits, axis=1)
 
 
@@ -97,7 +103,7 @@ def keys(packed: PackedBits) -> NDArray[Any]:
     return filled.view(np.uint64).ravel()
 
 
-def bits_of(packed: PackedBits, sizes: Sequence[int], view: Sequence[int]) -> Bits:
+def bits_of(packed: PackedBits, sizes: Sequence[int], view: Sequence[int], one_bit: bool = False) -> Bits:
     """Return the bits of some attributes, group after group, one row a report.
 
     Examples
@@ -105,10 +111,8 @@ def bits_of(packed: PackedBits, sizes: Sequence[int], view: Sequence[int]) -> Bi
     >>> bits_of(np.array([[72]], dtype=np.uint8), [2, 3], [1])
     array([[0, 0, 1]], dtype=uint8)
     """
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    unpacked = np.unpackbits(packed, axis=1, count=int(starts[-1]))
-    places = np.concatenate([np.arange(starts[place], starts[place + 1]) for place in view])
-    bits: Bits = np.ascontiguousarray(unpacked[:, places])
+    unpacked = np.unpackbits(packed, axis=1, count=bit_starts(sizes, one_bit)[-1])
+    bits: Bits = np.ascontiguousarray(unpacked[:, bit_places(sizes, view, one_bit)])
     return bits
 
 
@@ -118,20 +122,157 @@ NUMBERS_AT_ONCE = 1 << 21
 """Numbers of a block of products."""
 
 
-def products(bits: Bits | Array, sizes: Sequence[int], own: float, other: float) -> Array:
+@dataclass(frozen=True)
+class BitNoise:
+    """What the server knows of the noise of a bit, of R reports linked to their user.
+
+    Attributes
+    ----------
+    own, other : float
+        q* and p*: the probability that a report has a 1 where the true bit is 1, and where it is 0.
+    sequences : (2, R + 1) array, optional
+        The probability of each sequence of R reports by its number of ones, for a true 1 and a true 0; those
+        of one report by default.
+    """
+
+    own: float
+    other: float
+    sequences: Array | None = None
+
+    @property
+    def chances(self) -> Array:
+        """The probability of each sequence of R reports, (2, R + 1)."""
+        if self.sequences is not None:
+            return self.sequences
+        return np.array([[1.0 - self.own, self.own], [1.0 - self.other, self.other]])
+
+    @property
+    def reports(self) -> int:
+        """R."""
+        return int(self.chances.shape[1]) - 1
+
+    @property
+    def visible(self) -> Array:
+        """The chances, 1 for a number of ones that is never seen."""
+        return np.where(self.chances[1] > 0.0, self.chances, 1.0)
+
+    def debiased(self, ones: Bits | Array) -> Array:
+        """Return an unbiased estimate of the true bit from numbers of ones."""
+        estimate: Array = (ones / self.reports - self.other) / (self.own - self.other)
+        return estimate
+
+    def spreads(self) -> tuple[float, float]:
+        """Return the variances of a debiased bit of one report: of a true 1, and of a true 0."""
+        gain = (self.own - self.other) ** 2
+        return self.own * (1.0 - self.own) / gain, self.other * (1.0 - self.other) / gain
+
+
+@dataclass(frozen=True)
+class AttributeBits:
+    """The bits of one attribute in a report, and what they say of its values.
+
+    Attributes
+    ----------
+    size : int
+        Number of values.
+    width : int
+        Number of bits: one a value, or one for two values.
+    start : int
+        Place of the first one.
+    noise : BitNoise
+
+    Examples
+    --------
+    >>> alone = AttributeBits(2, 1, 0, BitNoise(0.75, 0.25))
+    >>> alone.debiased(np.array([[1], [0]])).tolist(), alone.factors(np.array([[1]])).tolist()
+    ([[-0.5, 1.5], [1.5, -0.5]], [[1.0, 3.0]])
+    """
+
+    size: int
+    width: int
+    start: int
+    noise: BitNoise
+
+    @property
+    def alone(self) -> bool:
+        """Whether one bit says both values."""
+        return self.width < self.size
+
+    def of(self, reports: Bits | Array) -> Any:
+        """Return the columns of these bits."""
+        return reports[:, self.start : self.start + self.width]
+
+    def debiased(self, reports: Bits | Array) -> Array:
+        """Return the debiased bit of each value, (n, size); those of one bit sum to 1."""
+        estimates = self.noise.debiased(self.of(reports))
+        return np.concatenate([1.0 - estimates, estimates], axis=1) if self.alone else estimates
+
+    def summed_to_one(self, reports: Bits | Array) -> Array:
+        """Return the nearest point to the debiased bits with the sum 1, (n, size)."""
+        group = self.debiased(reports)
+        nearest: Array = group - (group.sum(axis=1, keepdims=True) - 1.0) / self.size
+        return nearest
+
+    def factors(self, reports: Bits) -> Array:
+        """Return what each value multiplies the probability of the bits with, over that of true bits 0."""
+        chances = self.noise.visible
+        ratios: Array = (chances[0] / chances[1])[self.of(reports)]
+        return np.concatenate([np.ones_like(ratios), ratios], axis=1) if self.alone else ratios
+
+    def spreads(self) -> tuple[float, float]:
+        """Return the variances of an estimated value from one report: of the user's own value, and another.
+
+        Those of one bit are averages over the two values.
+        """
+        true, false = self.noise.spreads()
+        if self.alone:
+            return (true + false) / 2.0, (true + false) / 2.0
+        return single_spreads(true, false, self.size)
+
+
+def attribute_bits(
+    sizes: Sequence[int], noise: BitNoise, bit: BitNoise | None = None
+) -> tuple[AttributeBits, ...]:
+    """Return the bits of all attributes, in their order.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+    noise : BitNoise
+        Of the one-hot bits.
+    bit : BitNoise, optional
+        Of the one bit of an attribute with two values; without it such an attribute has two one-hot bits.
+    """
+    one_bit = bit is not None
+    starts = bit_starts(sizes, one_bit)
+    return tuple(
+        AttributeBits(size, width, starts[place], noise if bit is None or width > 1 else bit)
+        for place, (size, width) in enumerate(zip(sizes, bit_widths(sizes, one_bit), strict=True))
+    )
+
+
+def products(reports: Bits | Array, attributes: Sequence[AttributeBits]) -> Array:
     """Return the products of sum-to-one debiased bits, or of means over a user's reports, (n, cells)."""
-    debiased = (bits - other) / (own - other)
-    rows, start = np.ones((len(bits), 1)), 0
-    for size in sizes:
-        group = debiased[:, start : start + size]
-        group = group - (group.sum(axis=1, keepdims=True) - 1.0) / size
-        rows = (rows[:, :, None] * group[:, None, :]).reshape(len(bits), -1)
-        start += size
+    rows = np.ones((len(reports), 1))
+    for attribute in attributes:
+        group = attribute.summed_to_one(reports)
+        rows = (rows[:, :, None] * group[:, None, :]).reshape(len(reports), -1)
     return rows
 
 
+def unbiased_cells(reports: Bits | Array, counts: Codes, attributes: Sequence[AttributeBits]) -> Array:
+    """Return the unbiased estimates of the cells of some attributes, one axis each."""
+    sizes = tuple(attribute.size for attribute in attributes)
+    cells, users = math.prod(sizes), int(counts.sum())
+    mean, step = np.zeros(cells), max(1, NUMBERS_AT_ONCE // cells)
+    for start in range(0, len(reports), step):
+        rows = products(reports[start : start + step], attributes)
+        mean += counts[start : start + step] / users @ rows
+    return mean.reshape(sizes)
+
+
 def unbiased(bits: Bits | Array, counts: Codes, sizes: Sequence[int], own: float, other: float) -> Array:
-    """Return the unbiased estimates of the cells of some attributes, one axis each.
+    """Return the unbiased estimates of the cells of some one-hot attributes, one axis each.
 
     Parameters
     ----------
@@ -148,12 +289,7 @@ def unbiased(bits: Bits | Array, counts: Codes, sizes: Sequence[int], own: float
     >>> unbiased(np.array([[1, 0], [0, 1]], dtype=np.uint8), np.array([3, 1]), [2], 0.75, 0.25)
     array([1., 0.])
     """
-    cells, users = math.prod(sizes), int(counts.sum())
-    mean, step = np.zeros(cells), max(1, NUMBERS_AT_ONCE // cells)
-    for start in range(0, len(bits), step):
-        rows = products(bits[start : start + step], sizes, own, other)
-        mean += counts[start : start + step] / users @ rows
-    return mean.reshape(tuple(sizes))
+    return unbiased_cells(bits, counts, attribute_bits(sizes, BitNoise(own, other)))
 
 
 def conditionals(tables: Array, inner: int) -> Array:
@@ -192,21 +328,23 @@ def single_spreads(own: float, other: float, size: int) -> tuple[float, float]:
     return keep * own + (size - 1) * drop * other, keep * other + drop * (own + (size - 2) * other)
 
 
-def joint_spread(own: float, other: float, sizes: Sequence[int]) -> float:
-    """Return the variances of all joint cells of some attributes together, whatever the distribution.
+def joint_spread(attributes: Sequence[AttributeBits]) -> float:
+    """Return the variances of all joint cells of some attributes together, at evenly frequent values.
 
     A product of independent factors has the product of their second moments: it is
-    prod_j (1 + (1 - 1/k_j) (s1 + (k_j - 1) s0)) - 1.
+    prod_j (1 + (1 - 1/k_j) (s1 + (k_j - 1) s0)) - 1 of one-hot bits, and 1 + 2 s of one symmetric bit: with
+    these it is the same for every distribution.
 
     Examples
     --------
-    >>> joint_spread(0.75, 0.75, [2]), joint_spread(0.75, 0.75, [2, 2])
-    (0.75, 2.0625)
+    >>> noise = BitNoise(0.75, 0.25)  # s1 = s0 = 0.75
+    >>> [joint_spread(attribute_bits([2] * count, noise)) for count in (1, 2)]
+    [0.75, 2.0625]
     """
     total = 1.0
-    for size in sizes:
-        inside, outside = single_spreads(own, other, size)
-        total *= 1.0 + inside + (size - 1) * outside
+    for attribute in attributes:
+        inside, outside = attribute.spreads()
+        total *= 1.0 + inside + (attribute.size - 1) * outside
     return total - 1.0
 
 
@@ -242,8 +380,9 @@ class FileReports:
             header = next(row for row in csv.reader(lines) if row)
         return mark_in(header[0])
 
-    def patterns(self, sizes: Sequence[int], own: float, other: float) -> tuple[Packed, Codes]:
+    def patterns(self, attributes: Sequence[AttributeBits]) -> tuple[Packed, Codes]:
         """Return the different reports and how many users sent each."""
+        bits = attributes[-1].start + attributes[-1].width
         try:
             text = read_text(Path(self.path), LARGEST_FILE, DataError)
         except OSError as error:
@@ -263,7 +402,7 @@ class FileReports:
         if rows[0][0].startswith("permanent__m"):
             raise DataError(self.path, "holds permanent responses", "name the file that 'report' wrote")
         try:
-            packed = read_sets(np.array([row[0] for row in rows[1:]], dtype=object), sum(sizes))
+            packed = read_sets(np.array([row[0] for row in rows[1:]], dtype=object), bits)
         except DataError as error:
             raise error.within(str(self.path)) from None
         return grouped(packed, np.ones(len(packed), dtype=np.int64))
@@ -304,17 +443,18 @@ class SimulatedReports:
         cells = np.ravel_multi_index(tuple(self.values(sizes).T), tuple(sizes))
         return np.bincount(cells, minlength=math.prod(sizes)) / self.users
 
-    def patterns(self, sizes: Sequence[int], own: float, other: float) -> tuple[Packed, Codes]:
+    def patterns(self, attributes: Sequence[AttributeBits]) -> tuple[Packed, Codes]:
         """Return the different reports and how many users sent each."""
-        rng, values = np.random.default_rng([1, self.seed]), self.values(sizes)
+        values = self.values([attribute.size for attribute in attributes])
+        rng = np.random.default_rng([1, self.seed])
         parts = []
         for start in range(0, self.users, USERS_AT_ONCE):
             block = values[start : start + USERS_AT_ONCE]
-            groups = [
-                rng.random((len(block), size), dtype=np.float32)
-                < np.where(np.arange(size) == block[:, place, None], own, other)
-                for place, size in enumerate(sizes)
-            ]
+            groups = []
+            for place, attribute in enumerate(attributes):
+                names = np.array([1]) if attribute.alone else np.arange(attribute.size)
+                noise, uniform = attribute.noise, rng.random((len(block), attribute.width), dtype=np.float32)
+                groups.append(uniform < np.where(names == block[:, place, None], noise.own, noise.other))
             parts.append(np.packbits(np.concatenate(groups, axis=1), axis=1))
         return grouped(np.concatenate(parts), np.ones(self.users, dtype=np.int64))
 

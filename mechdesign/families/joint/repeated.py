@@ -6,15 +6,17 @@ and p those of reporting 1 for a kept 1 and a kept 0, all R reports of a bit are
 A1 = (1-h) q^R + h p^R for a true 1 and A0 = h q^R + (1-h) p^R for a true 0; all are 0 with chance
 Z1 = (1-h)(1-q)^R + h (1-p)^R or Z0 = h (1-q)^R + (1-h)(1-p)^R. The likelihood ratio rises with the number of
 ones (p < q, h < 1/2), so these are the extremes, and d attributes have exactly e^epsilon = (A1 Z0 / (A0
-Z1))^d: a rational number.
+Z1))^d: a rational number. An attribute with one symmetric bit (q = 1 - p) has A1 / A0 = Z0 / Z1 alone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import attrs
@@ -35,6 +37,12 @@ LEADING_BITS = 4096
 """Leading bits of longer integers that decide which epsilon is printed; the verdict uses all bits."""
 
 WITNESS = "ones where the first has its values, zeros where the second has, in every report"
+ALONE = "a bit that stands for two values is that of the first in every report"
+
+
+def witness_text(one_hot: int, single: int) -> str:
+    """Return the worst reports of so many one-hot attributes and attributes with one bit."""
+    return "; ".join(text for text, count in ((WITNESS, one_hot or not single), (ALONE, single)) if count)
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,29 @@ class RepeatedBits:
         below = (self.flip * ones[0] + stay * ones[1]) * (stay * zeros[0] + self.flip * zeros[1])
         return above, below
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether a kept 1 and a kept 0 are reported wrongly with the same probability."""
+        return self.keep + self.add == self.total
+
+    def odds_alone(self, reports: int | None) -> tuple[int, int]:
+        """Return the largest likelihood ratio of one symmetric bit that says two values, not reduced.
+
+        Examples
+        --------
+        >>> RepeatedBits(8, 1, 6, 2).odds_alone(1), RepeatedBits(8, 1, 6, 2).odds_alone(None)
+        ((44, 20), (7, 1))
+        """
+        if not self.symmetric:
+            raise CertificateError(
+                "bit", "keep and add of a bit that says two values do not sum to the total"
+            )
+        stay = self.total - self.flip
+        if reports is None:
+            return stay, self.flip
+        right, wrong = self.keep**reports, self.add**reports
+        return stay * right + self.flip * wrong, self.flip * right + stay * wrong
+
 
 @frozen_value(repr=False)
 class RepeatedAudit(PrivacyFinding):
@@ -138,6 +169,10 @@ class RepeatedAudit(PrivacyFinding):
         }
 
 
+Powers = Sequence[tuple[tuple[int, int], int]]
+"""Quotients, each with the number of attributes that have it."""
+
+
 def epsilon_of_quotient(odds: tuple[int, int], attributes: int) -> float:
     """Return d times the logarithm of a quotient, rounded up; infinite where the denominator is 0.
 
@@ -167,20 +202,27 @@ def audit_repeated(
     reports: int,
     epsilon: float,
     report_epsilon: float | None = None,
+    bit: RepeatedBits | None = None,
+    alone: int = 0,
 ) -> RepeatedAudit:
-    """Audit reports of several one-hot attributes exactly.
+    """Audit reports of several attributes exactly.
 
     Parameters
     ----------
     bits : RepeatedBits
+        Of the one-hot attributes.
     attributes : int
-        How many there are; their sizes do not matter.
+        How many one-hot attributes there are; their sizes do not matter.
     reports : int
         How many reports of one user the promise is for.
     epsilon : float
         The promise for all of them together.
     report_epsilon : float, optional
         The promise for each single one.
+    bit : RepeatedBits, optional
+        Of attributes with one symmetric bit for two values.
+    alone : int
+        How many of these there are.
 
     Raises
     ------
@@ -192,41 +234,56 @@ def audit_repeated(
     >>> audit = audit_repeated(RepeatedBits(8, 1, 6, 4), 2, 3, 7.0, 2.0)
     >>> audit.holds, round(audit.one_report, 4), round(audit.true_epsilon, 4), round(audit.any_reports, 4)
     (True, 1.6262, 4.3987, 7.7836)
+    >>> single = audit_repeated(RepeatedBits(8, 1, 6, 4), 0, 1, 2.2, bit=RepeatedBits(8, 2, 8, 0), alone=2)
+    >>> round(single.true_epsilon, 4), round(single.any_reports, 4)  # 2 ln 3: the kept bit is the report
+    (2.1973, 2.1973)
     """
-    if 4 * reports * attributes * bits.total.bit_length() > MOST_BITS:
+    if 4 * reports * (attributes + alone) * bits.total.bit_length() > MOST_BITS:
         raise ParameterError(
             "reports",
-            f"{reports} of {attributes} attributes are too many for exact integers",
+            f"{reports} of {attributes + alone} attributes are too many for exact integers",
             "state fewer",
         )
-    one, every = bits.odds(1), bits.odds(reports)
+
+    def powers(count: int | None) -> Powers:
+        one_hot: Powers = [(bits.odds(count), attributes)] if attributes or not alone else []
+        return [*one_hot, *([(bit.odds_alone(count), alone)] if bit is not None and alone else [])]
+
+    one, every = powers(1), powers(reports)
     covers = f"all {reports} reports of a kept state" if reports > 1 else ONE_REPORT
-    proof, single = _proof(every, attributes, Guarantee(epsilon, covers=covers)), None
+    proof, single = _proof(every, Guarantee(epsilon, covers=covers)), None
     figures: dict[str, Any] = {"reports": reports}
     if report_epsilon is not None:
-        single = _proof(one, attributes, Guarantee(report_epsilon))
+        single = _proof(one, Guarantee(report_epsilon))
         figures["report_epsilon"] = report_epsilon
     return RepeatedAudit(
         proof,
-        {"input": "first values", "other": "second values", "report": WITNESS},
+        {"input": "first values", "other": "second values", "report": witness_text(attributes, alone)},
         single,
-        epsilon_of_quotient(one, attributes),
-        epsilon_of_quotient(bits.odds(None), attributes),
+        float_up(_digits(one)),
+        float_up(_digits(powers(None))),
         figures,
     )
 
 
-def _proof(odds: tuple[int, int], attributes: int, promise: Guarantee) -> Proof:
-    """Return what the quotient of one attribute proves of a promise for all of them."""
-    digits = digits_of_quotient(odds, attributes)
-    true = true_bound(digits, promise.epsilon, _within(odds, attributes, promise.epsilon))
-    return Proof(promise, true, pairs=2 if attributes else 0)
+def _digits(powers: Powers) -> Decimal:
+    """Return the logarithm of a product of powers of quotients to many digits, rounded up."""
+    context = Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    each = [digits_of_quotient(odds, count) for odds, count in powers]
+    return reduce(context.add, each)
 
 
-def _within(odds: tuple[int, int], attributes: int, epsilon: Fraction) -> bool:
-    above, below = odds
+def _proof(powers: Powers, promise: Guarantee) -> Proof:
+    """Return what the quotients of single attributes prove of a promise for all of them."""
+    true = true_bound(_digits(powers), promise.epsilon, _within(powers, promise.epsilon))
+    return Proof(promise, true, pairs=2 if any(count for _, count in powers) else 0)
+
+
+def _within(powers: Powers, epsilon: Fraction) -> bool:
+    above = math.prod(odds[0] ** count for odds, count in powers)
+    below = math.prod(odds[1] ** count for odds, count in powers)
     bound = exp_lower(epsilon)
-    return below > 0 and above**attributes * bound.denominator <= bound.numerator * below**attributes
+    return bool(below > 0 and above * bound.denominator <= bound.numerator * below)
 
 
 Array = NDArray[np.float64]
@@ -250,7 +307,13 @@ def sequence_chances(weights: RepeatedBits, reports: int) -> Array:
     return np.stack([(1.0 - flip) * true_chance + flip * added, flip * true_chance + (1.0 - flip) * added])
 
 
-def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) -> tuple[Packed, Codes]:
+def linked_counts(
+    tables: Sequence[Packed],
+    bits: int,
+    weights: RepeatedBits,
+    bit: RepeatedBits | None = None,
+    alone: Packed | None = None,
+) -> tuple[Packed, Codes]:
     """Return the different numbers of ones of users, one number a bit, and how many users have each.
 
     Parameters
@@ -259,6 +322,8 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
         The reports of the same users in the same order, one table a request.
     bits : int
     weights : RepeatedBits
+    bit : RepeatedBits, optional
+        Of the bits that ``alone`` has, a packed row.
 
     Raises
     ------
@@ -279,7 +344,11 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
     ones = np.zeros((len(tables[0]), bits), dtype=np.uint8)
     for table in tables:
         ones += np.unpackbits(table, axis=1, count=bits)
-    impossible = (sequence_chances(weights, len(tables)).max(axis=0) == 0.0)[ones].any(axis=1)
+    unseen = (sequence_chances(weights, len(tables)).max(axis=0) == 0.0)[ones]
+    if bit is not None and alone is not None:
+        places = np.unpackbits(alone, count=bits).view(np.bool_)
+        unseen[:, places] = (sequence_chances(bit, len(tables)).max(axis=0) == 0.0)[ones[:, places]]
+    impossible = unseen.any(axis=1)
     if impossible.any():
         raise DataError(
             "reports",

@@ -1,4 +1,4 @@
-"""Whether the reports of a file are those of the redraw, keep and add that a problem states.
+"""Whether the reports of a file are those of the probabilities of bits that a problem states.
 
 The name of a column of reports ends in a mark of the mechanism and survey that made them. The mark covers
 more than redraw, keep and add: epsilon, names and labels, and the identity of the survey. So these three
@@ -21,7 +21,7 @@ SAME = 1e-6
 
 
 def probabilities_of(mechanism: JointResponse) -> dict[str, float]:
-    """Return redraw, keep and add of a mechanism.
+    """Return redraw, keep and add of a mechanism; bit_redraw and bit_keep where two values have one bit.
 
     Examples
     --------
@@ -30,6 +30,8 @@ def probabilities_of(mechanism: JointResponse) -> dict[str, float]:
     """
     weights = mechanism.weights
     numbers = {"redraw": 2 * weights.flip, "keep": weights.keep, "add": weights.add}
+    if mechanism.bit is not None:
+        numbers |= {"bit_redraw": 2 * mechanism.bit.flip, "bit_keep": mechanism.bit.keep}
     return {name: number / TOTAL for name, number in numbers.items()}
 
 
@@ -44,7 +46,7 @@ def require_maker(reports: FileReports, path: str, sizes: Sequence[int], stated:
     sizes : sequence of int
         Values of each attribute.
     stated : mapping
-        ``redraw``, ``keep`` and ``add``.
+        ``redraw``, ``keep`` and ``add``, and ``bit_redraw`` and ``bit_keep`` for one bit of two values.
 
     Raises
     ------
@@ -69,6 +71,15 @@ def require_maker(reports: FileReports, path: str, sizes: Sequence[int], stated:
             "attributes", f"{list(sizes)}, but the mechanism of these reports has {own}", "give those"
         )
     probabilities = probabilities_of(maker)
+    if probabilities.keys() != stated.keys():
+        single = {name: value for name, value in probabilities.items() if name.startswith("bit_")}
+        how = "one bit" if single else "one bit for each value"
+        remedy = ", ".join(f"{name} = {value:.9g}" for name, value in single.items())
+        raise ParameterError(
+            "bit_redraw, bit_keep",
+            f"the mechanism of these reports has {how} of an attribute with two values",
+            f"set {remedy}" if single else "omit them",
+        )
     other = [name for name in probabilities if abs(probabilities[name] - stated[name]) > SAME]
     if other:
         used = ", ".join(f"{name} = {probabilities[name]:.9g}" for name in other)

@@ -1,4 +1,6 @@
-"""The mechanism of joint distributions: one-hot bits, flipped once, then drawn for every report (RR-LDP).
+"""The mechanism of joint distributions: bits of values, flipped once, then drawn for every report (RR-LDP).
+
+An attribute has one bit a value (one-hot), or one bit for two values (:mod:`.one_bit`).
 
 The server counts how many users sent each pattern of bits, mergeable in any order.
 """
@@ -32,8 +34,22 @@ from mechdesign.exact.numbers import plain, rational, text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
-from mechdesign.families.joint.one_hot import grouped, joint_spread, one_hot, single_spreads
-from mechdesign.families.joint.repeated import RepeatedAudit, RepeatedBits, audit_repeated, linked_counts
+from mechdesign.families.joint.one_bit import TWO, bit_starts, bit_widths, single_bits, single_channel
+from mechdesign.families.joint.one_hot import (
+    AttributeBits,
+    BitNoise,
+    attribute_bits,
+    grouped,
+    joint_spread,
+    one_hot,
+)
+from mechdesign.families.joint.repeated import (
+    RepeatedAudit,
+    RepeatedBits,
+    audit_repeated,
+    linked_counts,
+    sequence_chances,
+)
 from mechdesign.families.joint.tables import joint_operations
 
 PIECES = 32
@@ -116,7 +132,7 @@ PIECE = 1 << 16
 
 
 class JointResponse(AttributeMechanism[JointEstimate]):
-    """Report one bit per value of every attribute: kept bits are flipped once, reported bits drawn again.
+    """Report a bit per value, or one for two values: kept bits are flipped once, reported bits drawn again.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
     keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
@@ -127,12 +143,15 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     attributes : Attributes
     epsilon : float
         The promise for all reports of a user together, audited here.
-    flip, keep, add : int
-        Weights out of 2**62.
+    flip, keep, add : int or None
+        Weights out of 2**62 of the one-hot bits; None where there are none.
     reports_per_user : int
         How many reports of a user the promise is for.
     report_epsilon : float, optional
         A promise for every single report.
+    bit : mapping, optional
+        ``flip`` and ``keep`` of the one bit of an attribute with two values, which is reported wrongly with
+        2**62 - keep. Without it such an attribute has two one-hot bits, as in files of former versions.
 
     Notes
     -----
@@ -155,13 +174,15 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         self,
         attributes: Attributes,
         epsilon: float,
-        flip: int,
-        keep: int,
-        add: int,
+        flip: int | None,
+        keep: int | None,
+        add: int | None,
         reports_per_user: int = 1,
         report_epsilon: float | None = None,
+        bit: Mapping[str, int] | None = None,
     ) -> None:
         self.attributes = Attributes.of(attributes)
+        self.bit = None if bit is None else _single_weights(self.attributes, bit)
         if self.bits > MOST_BITS:
             raise ParameterError("attributes", f"{self.bits} bits a report", f"give at most {MOST_BITS}")
         self.epsilon = double_epsilon(epsilon)
@@ -169,24 +190,37 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             None if report_epsilon is None else double_epsilon(report_epsilon, "report_epsilon")
         )
         self.reports_per_user = integer("reports_per_user", reports_per_user, 1)
-        self.weights = RepeatedBits(
-            TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
-        )
+        self.weights = self._one_hot_weights(flip, keep, add)
         if not self.audit().holds:
             raise CertificateError("channel", f"not private as stated: {self.audit()}")
+
+    def _one_hot_weights(self, flip: int | None, keep: int | None, add: int | None) -> RepeatedBits:
+        """Return the weights of the one-hot bits; where there are none, those of the other bits."""
+        if self.bit is not None and not self.one_hot_attributes:
+            if (flip, keep, add) != (None, None, None):
+                raise ParameterError("flip, keep, add", "no attribute has one-hot bits", "give None")
+            return self.bit
+        for name, value in (("flip", flip), ("keep", keep), ("add", add)):
+            if value is None:
+                raise ParameterError(name, "is missing", "give the weight of the one-hot bits")
+        return RepeatedBits(
+            TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
+        )
 
     @classmethod
     def of(
         cls,
         sizes: Sequence[int] | Attributes,
         epsilon: float,
-        redraw: Any,
-        keep: Any,
-        add: Any,
+        redraw: Any = None,
+        keep: Any = None,
+        add: Any = None,
         reports_per_user: int = 1,
         report_epsilon: float | None = None,
         names: Sequence[str] | None = None,
         labels: Sequence[Sequence[str] | None] | None = None,
+        bit_redraw: Any = None,
+        bit_keep: Any = None,
     ) -> Self:
         """Return the mechanism with probabilities, rounded to the private side by 2**-62.
 
@@ -202,29 +236,65 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             Probability that a kept 1 is reported as 1; at most 1. The paper's q.
         add : number
             Probability that a kept 0 is reported as 1; at least 0, below ``keep``. The paper's p.
+        bit_redraw, bit_keep : number, optional
+            The same for the one bit of an attribute with two values, which is reported wrongly with
+            1 - bit_keep; without them such an attribute has two one-hot bits. Where all attributes have two
+            values, ``redraw``, ``keep`` and ``add`` are then omitted.
+
+        Examples
+        --------
+        >>> JointResponse.of([2, 2], 2.2, bit_redraw=0.5, bit_keep=1).bits
+        2
         """
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
-        noise, own, other = channel(redraw, keep, add)
-        flip = math.ceil(noise * TOTAL / 2)
-        return cls(
-            attributes,
-            epsilon,
-            flip,
-            math.floor(own * TOTAL),
-            math.ceil(other * TOTAL),
-            reports_per_user,
-            report_epsilon,
-        )
+        single = None
+        if bit_keep is not None or bit_redraw is not None:
+            redrawn, right, _ = single_channel(0 if bit_redraw is None else bit_redraw, bit_keep)
+            single = {"flip": math.ceil(redrawn * TOTAL / 2), "keep": math.floor(right * TOTAL)}
+        weights: tuple[int | None, ...] = (None, None, None)
+        if single is None or set(attributes.sizes) != {TWO} or (redraw, keep, add) != weights:
+            noise, own, other = channel(redraw, keep, add)
+            weights = math.ceil(noise * TOTAL / 2), math.floor(own * TOTAL), math.ceil(other * TOTAL)
+        return cls(attributes, epsilon, *weights, reports_per_user, report_epsilon, single)
+
+    @property
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
+        return self.bit is not None
+
+    @property
+    def one_hot_attributes(self) -> int:
+        """Number of attributes with one bit per value."""
+        return sum(width > 1 for width in bit_widths(self.attributes.sizes, self.one_bit))
 
     @property
     def bits(self) -> int:
-        """The bits of a report: one per value of every attribute."""
-        return sum(self.attributes.sizes)
+        """The bits of a report: one per value of every attribute, or one for two values."""
+        return bit_starts(self.attributes.sizes, self.one_bit)[-1]
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0."""
+        """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0.
+
+        Of the one-hot bits; where there are none, of the others.
+        """
         return self.weights.own, self.weights.other
+
+    def bit_noise(self, linked: int = 1) -> tuple[BitNoise, BitNoise | None]:
+        """Return the noise of one-hot bits and of single ones, of several reports linked to their user."""
+        one_hot, single = (
+            None
+            if weights is None
+            else BitNoise(float(weights.own), float(weights.other), sequence_chances(weights, linked))
+            for weights in (self.weights, self.bit)
+        )
+        assert one_hot is not None
+        return one_hot, single
+
+    @cached_property
+    def attribute_bits(self) -> tuple[AttributeBits, ...]:
+        """The bits of each attribute in one report."""
+        return attribute_bits(self.attributes.sizes, *self.bit_noise())
 
     # Client
 
@@ -235,8 +305,8 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     @property
     def _keeps_truth(self) -> bool:
-        """Whether permanent responses are the true answers, since reports have all the noise (redraw = 0)."""
-        return self.weights.flip == 0
+        """Whether permanent responses hold true answers, since reports have all the noise (redraw = 0)."""
+        return self.weights.flip == 0 or (self.bit is not None and self.bit.flip == 0)
 
     def _report_source(self, rng: Rng) -> BitSource:
         """Return uniform integers for reports; a seed gives others than for permanent responses."""
@@ -260,23 +330,30 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     def _client_steps(self) -> Steps:
         """Return how a client draws its permanent response, and reports from that."""
-        weights = {name: whole_hex(getattr(self.weights, name)) for name in ("flip", "keep", "add")}
+        names = ("flip", "keep", "add")
+        weights = {
+            name: whole_hex(getattr(self.weights, name)) if self.one_hot_attributes else None
+            for name in names
+        }
+        single = (
+            {} if self.bit is None else {"bit": {name: whole_hex(getattr(self.bit, name)) for name in names}}
+        )
         most = self.reports_per_user if self.limited else None
-        return {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most}
+        return {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most, **single}
 
     def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
         """Return the permanent bits of values (n, d), packed."""
-        packed = one_hot(codes, self.attributes.sizes)
+        packed = one_hot(codes, self.attributes.sizes, self.one_bit)
         for rows in self._pieces(packed):
-            packed[rows] ^= self._words(packed[rows], self.weights.flip, source)
+            packed[rows] ^= self._chosen(packed[rows], "flip", source)
         return packed
 
     def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
         """Return a report for permanent bits, drawn again."""
         reports = np.empty_like(permanent)
         for rows in self._pieces(permanent):
-            ones = self._words(permanent[rows], self.weights.keep, source)
-            added = self._words(permanent[rows], self.weights.add, source)
+            ones = self._chosen(permanent[rows], "keep", source)
+            added = self._chosen(permanent[rows], "add", source)
             reports[rows] = (permanent[rows] & ones) | (~permanent[rows] & added)
             reports[rows, -1] &= 255 ^ padding(self.bits)
         return reports
@@ -284,6 +361,17 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     @staticmethod
     def _pieces(packed: Packed) -> list[slice]:
         return [slice(start, start + PIECE) for start in range(0, len(packed), PIECE)]
+
+    def _chosen(self, like: Packed, name: str, source: BitSource) -> Packed:
+        """Return independent bits with a probability of their own kind in the places of a report's bits."""
+        if self.bit is None:
+            return self._words(like, getattr(self.weights, name), source)
+        if not self.one_hot_attributes:
+            return self._words(like, getattr(self.bit, name), source)
+        several = self._words(like, getattr(self.weights, name), source)
+        single, alone = self._words(like, getattr(self.bit, name), source), single_bits(self.attributes.sizes)
+        chosen: Packed = (single & alone) | (several & ~alone)
+        return chosen
 
     def _words(self, like: Packed, chance: int, source: BitSource) -> Packed:
         """Return independent bits of a probability in the places of a report's bits, 0 in its padding."""
@@ -301,17 +389,19 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
         """Return the scores of each attribute, whose bits are drawn apart."""
         self.aggregator().update(reports)  # refuses what is no report
-        every = unpacked_members(self.read(reports), self.bits)
-        own, other = map(float, self.shares)
-        ratio, start, result = (1.0 - own) * other / (own * (1.0 - other)), 0, []
-        for axis, name in enumerate(self.attributes.shown()):
+        every = unpacked_members(self.read(reports), self.bits).view(np.uint8)
+        result = []
+        for axis, (name, bits) in enumerate(zip(self.attributes.shown(), self.attribute_bits, strict=True)):
             labels = tuple(map(str, self.attributes.labels[axis].shown()))
-            bits = every[:, start : start + len(labels)]
-            start += len(labels)
-            values = np.asarray((bits - other) / (own - other), dtype=np.float64)
+            own, other = bits.noise.own, bits.noise.other
+            values = np.asarray(bits.debiased(every), dtype=np.float64)
             values = values + (1.0 - values.sum(axis=1, keepdims=True)) / len(labels)  # the sum is 1
-            likelihood = relative_likelihoods(np.where(bits, 1.0, ratio))
-            result.append(ReportScores(str(name), labels, values, np.ones(len(bits)), likelihood))
+            if bits.alone:
+                likelihood = relative_likelihoods(bits.factors(every))
+            else:
+                ratio = (1.0 - own) * other / (own * (1.0 - other))
+                likelihood = relative_likelihoods(np.where(bits.of(every), 1.0, ratio))
+            result.append(ReportScores(str(name), labels, values, np.ones(len(every)), likelihood))
         return tuple(result)
 
     def pair_scores(
@@ -366,7 +456,8 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         (1000, 3)
         """
         read = [self.read(table) for table in tables]
-        ones, counts = linked_counts(read, self.bits, self.weights)
+        alone = None if self.bit is None else single_bits(self.attributes.sizes)
+        ones, counts = linked_counts(read, self.bits, self.weights, self.bit, alone)
         if len(read) == 1:
             return self.estimate(read[0], population, **options)
         return JointEstimate(self, ones, counts, population, linked=len(read), **options)
@@ -375,19 +466,20 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     @cached_property
     def spreads(self) -> tuple[float, float]:
-        """The variances of a debiased bit where the true one is 1, and where it is 0."""
+        """The variances of a debiased bit, of those of ``shares``: a true 1, and a true 0."""
         own, other = self.shares
         return tuple(float(share * (1 - share) / (own - other) ** 2) for share in (own, other))  # type: ignore[return-value]
 
     def joint_variance(self, view: Sequence[int] | None = None) -> float:
         """Return users times the variance of the unbiased estimates, summed over all cells of a view."""
         places = range(self.attributes.count) if view is None else view
-        return joint_spread(*self.spreads, self.attributes.shape(tuple(places)))
+        return joint_spread([self.attribute_bits[place] for place in places])
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the unbiased share of one attribute's value, with ``users`` users."""
         count = integer("users", users, 1)
-        spreads = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
+        kinds = {bits.size: bits for bits in self.attribute_bits}
+        spreads = [(bits.spreads(), size) for size, bits in kinds.items()]
         largest = max(max(pair) for pair, _ in spreads)
         typical = max((own + (size - 1) * other) / size for (own, other), size in spreads)
         return Forecast.of_shares(
@@ -407,8 +499,15 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     def audit(self) -> RepeatedAudit:
         """Return the exact audit of the weights: one report, all reports, any number of them."""
+        one_hot = self.one_hot_attributes
         return audit_repeated(
-            self.weights, self.attributes.count, self.reports_per_user, self.epsilon, self.report_epsilon
+            self.weights,
+            one_hot,
+            self.reports_per_user,
+            self.epsilon,
+            self.report_epsilon,
+            self.bit,
+            self.attributes.count - one_hot,
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
@@ -416,20 +515,26 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     def _figures(self) -> str:
         count = "" if self.reports_per_user == 1 else f", {self.reports_per_user} reports"
-        weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
+        weights = {}
+        if self.one_hot_attributes:
+            weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
+        if self.bit is not None:
+            weights |= {"bit_redraw": 2 * self.bit.flip, "bit_keep": self.bit.keep}
         chances = ", ".join(f"{name}={number / TOTAL:g}" for name, number in weights.items())
         return f"{counted(self.attributes.count, 'attribute')}, {chances}, epsilon={self.epsilon:g}{count}"
 
     def content(self) -> dict[str, Any]:
+        several = self.one_hot_attributes > 0
         return {
             "attributes": self.attributes.as_json(),
             "epsilon": self.epsilon,
             "report_epsilon": self.report_epsilon,
             "reports": self.reports_per_user,
             "total": TOTAL,
-            "flip": self.weights.flip,
-            "keep": self.weights.keep,
-            "add": self.weights.add,
+            "flip": self.weights.flip if several else None,
+            "keep": self.weights.keep if several else None,
+            "add": self.weights.add if several else None,
+            **({} if self.bit is None else {"bit": {"flip": self.bit.flip, "keep": self.bit.keep}}),
         }
 
     @classmethod
@@ -462,3 +567,13 @@ def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fract
             "a reported 1 has to be more likely for a true one",
         )
     return read["redraw"], read["keep"], read["add"]
+
+
+def _single_weights(attributes: Attributes, bit: Any) -> RepeatedBits:
+    """Return the weights of the one bit of attributes with two values."""
+    if TWO not in attributes.sizes:
+        raise ParameterError("bit", "no attribute has two values", "omit it")
+    if not isinstance(bit, Mapping) or set(bit) != {"flip", "keep"}:
+        raise ParameterError("bit", f"expected flip and keep, got {text_of(bit)}", "give both weights")
+    keep = weight("bit: keep", bit["keep"], 1, TOTAL)
+    return RepeatedBits(TOTAL, weight("bit: flip", bit["flip"], 0), keep, TOTAL - keep)

@@ -68,7 +68,9 @@ def kept_mark(digest: str) -> str:
 def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
     takes = people(titles(mechanism.attributes))
-    text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
+    digits = 2 * width(mechanism.bits)
+    more = ", or one for two values" if mechanism.one_bit else ""
+    text = f"'x' and {digits} hexadecimal digits: a bit a value{more}"
     report = Column(marked(REPORT, mechanism.survey_digest), text)
     permanent = Column(
         marked(PERMANENT, kept_mark(mechanism.survey_digest)), f"to be kept by the client, {text}"

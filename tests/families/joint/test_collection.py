@@ -60,7 +60,7 @@ def test_the_least_flip_is_where_the_exact_ratio_meets_the_promise(seed):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 20.0])
 def test_boxes_find_the_formula_for_one_report(epsilon):
-    problem = md.JointCollection(attributes=[2, 3, 4], epsilon=epsilon)
+    problem = md.JointCollection(attributes=[2, 3, 4], epsilon=epsilon, two_valued="one-hot")
     formula, boxes = md.solve(problem, "closed-form"), md.solve(problem, "branch-and-bound")
     assert boxes.bound <= formula.value * (1 + 1e-9)
     assert boxes.value == pytest.approx(formula.value, rel=2 * JointCollection.optimal_within)
@@ -73,7 +73,11 @@ def test_boxes_find_the_formula_for_one_report(epsilon):
 def test_no_other_parameters_are_better(epsilon, reports, single):
     """A search of random parameters, made private by the exact audit's own formula, stays above the bound."""
     problem = md.JointCollection(
-        attributes=[2, 2], epsilon=epsilon, report_epsilon=single, reports_per_user=reports
+        attributes=[2, 2],
+        epsilon=epsilon,
+        report_epsilon=single,
+        reports_per_user=reports,
+        two_valued="one-hot",
     )
     solution = md.solve(problem)
     assert solution.method == "branch-and-bound"
@@ -197,6 +201,7 @@ def test_without_a_budget_it_is_infeasible():
         ({"reports_per_user": 0}, "reports_per_user: 0 is not from 1"),
         ({"reports_per_user": 9_999}, "reports_per_user: 9999 of 2 attributes"),
         ({"labels": [["a", "b"]]}, "labels: 1 list for 2 attributes"),
+        ({"two_valued": "1-bit"}, "two_valued: '1-bit' is not a choice; did you mean 'one-bit'"),
     ],
 )
 def test_bad_parameters_are_named(arguments, text):

@@ -237,7 +237,7 @@ def test_bad_files_and_options_are_one_line(tmp_path, capsys, monkeypatch, comma
         ("empty", ""),
         ("none", f"report__m{mark}\n"),
         ("wide", f"report__m{mark}\nx8888\n"),
-        ("good", f"report__m{mark}\n" + "x88\nx48\n" * 20),
+        ("good", f"report__m{mark}\n" + "x90\nx20\n" * 20),
         ("people", "smokes,income\nno,low\nyes,huge\n"),
     ):
         (tmp_path / f"{name}.csv").write_text(content)

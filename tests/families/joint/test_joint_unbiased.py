@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.one_hot import products, single_spreads
+from mechdesign.families.joint.one_hot import BitNoise, attribute_bits, products, single_spreads
 
 SIZES = ([2], [3], [2, 2], [2, 3])
 
@@ -43,7 +43,7 @@ def test_means_and_variances_are_those_of_all_reports(sizes):
         rows, chances = all_reports(mechanism, cell)
         weights = np.array([float(chance) for chance in chances])
         assert sum(chances) == 1
-        scores = products(rows, sizes, own, other)
+        scores = products(rows, attribute_bits(sizes, BitNoise(own, other)))
         mean = weights @ scores
         assert mean == pytest.approx(np.eye(len(cells))[place], abs=1e-12)
         assert scores.sum(axis=1) == pytest.approx(1.0)  # every report's products sum to one
@@ -82,5 +82,5 @@ def test_linked_means_sum_to_one_and_stay_unbiased():
                 share = keep if kept[place % 2] else add
                 chance *= share if bit else 1.0 - share
             means = np.array([[ones[0] + ones[2], ones[1] + ones[3]]]) / 2.0
-            total += chance * products(means, [2], own, other)[0]
+            total += chance * products(means, attribute_bits([2], BitNoise(own, other)))[0]
     assert total == pytest.approx([1.0, 0.0], abs=1e-12)

@@ -58,6 +58,7 @@ problem = "joint-collection"
 attributes = [2, 3]
 epsilon = 4.0
 reports_per_user = 2
+two_valued = "one-hot"
 """
 
 

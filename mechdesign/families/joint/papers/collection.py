@@ -13,8 +13,8 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.exact.bits import member_counts
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.joint.collection import JointCollection, coordinates, impossible, value_lower_bound
-from mechdesign.families.joint.one_hot import single_spreads
+from mechdesign.families.joint.collection import JointCollection, coordinates, impossible
+from mechdesign.families.joint.collection_methods import value_lower_bound
 from mechdesign.families.joint.repeated import RepeatedBits
 from mechdesign.families.joint.response import JointResponse
 
@@ -56,29 +56,20 @@ def quantities(problem: JointCollection, solution: Solution[Any]) -> dict[str, A
     variance of the unbiased shares of single attributes at frequency 0, summed over their values, from one
     report; ``singles_direct`` what the better of the direct reports has for it, as sums of joint cells. All
     unbiased estimates from bits use that the bits of an attribute, or of the joint cells, are to sum to 1.
+    What is printed is of one-hot bits: a mechanism with one bit for two values does not have it.
     """
     mechanism: JointResponse = solution.mechanism()
-    audit, weights, d = mechanism.audit(), mechanism.weights, len(problem.attributes)
-    half = weights.flip / TOTAL
-    own, other = (float(share) for share in mechanism.shares)
-    permanent = math.inf if half == 0.0 else 2.0 * d * math.log((1.0 - half) / half)
-    report = math.log(own * (1.0 - other) / (other * (1.0 - own)))
+    audit, d = mechanism.audit(), len(problem.attributes)
     cells = math.prod(problem.attributes)
     budget = d * math.log(problem.report_ratio)
     joint, direct = mechanism.joint_variance(), direct_response(cells, budget)
-    singles = sum(size * single_spreads(*mechanism.spreads, size)[1] for size in problem.attributes)
+    singles = sum(bits.size * bits.spreads()[1] for bits in mechanism.attribute_bits)
     return {
         "one_report": audit.one_report,
         "all_reports": audit.true_epsilon,
         "any_number": audit.any_reports,
-        "printed_permanent": permanent,
-        "printed_report": report,
-        "printed_sum": permanent + report,
-        "printed_report_covers_a_report": audit.one_report <= report * (1.0 + 1e-12),
-        "printed_sum_covers_any_number": audit.any_reports <= (permanent + report) * (1.0 + 1e-12),
-        "printed_sum_is_attained": math.isclose(audit.any_reports, permanent + report, rel_tol=1e-9),
-        "printed_debiasing_is_exact": printed_debiasing_is_exact(mechanism.weights),
-        "bits": problem.bits,
+        **({} if mechanism.one_bit else _printed(mechanism)),
+        "bits": mechanism.bits,
         "excess": solution.value / value_lower_bound(problem) - 1.0,
         "joint_variance": joint,
         "direct_response": direct,
@@ -88,7 +79,25 @@ def quantities(problem: JointCollection, solution: Solution[Any]) -> dict[str, A
         "singles_variance": singles,
         "singles_over_direct": singles / singles_direct(problem.attributes, budget),
         "joint_is_better": joint < direct,
-        "standard_error_at_10000": math.sqrt(solution.value / problem.bits / 10_000),
+        "standard_error_at_10000": math.sqrt(solution.value / sum(problem.attributes) / 10_000),
+    }
+
+
+def _printed(mechanism: JointResponse) -> dict[str, Any]:
+    """Return what the paper prints for one-hot bits, and whether it holds."""
+    audit, half = mechanism.audit(), mechanism.weights.flip / TOTAL
+    own, other = (float(share) for share in mechanism.shares)
+    count = mechanism.attributes.count
+    permanent = math.inf if half == 0.0 else 2.0 * count * math.log((1.0 - half) / half)
+    report = math.log(own * (1.0 - other) / (other * (1.0 - own)))
+    return {
+        "printed_permanent": permanent,
+        "printed_report": report,
+        "printed_sum": permanent + report,
+        "printed_report_covers_a_report": audit.one_report <= report * (1.0 + 1e-12),
+        "printed_sum_covers_any_number": audit.any_reports <= (permanent + report) * (1.0 + 1e-12),
+        "printed_sum_is_attained": math.isclose(audit.any_reports, permanent + report, rel_tol=1e-9),
+        "printed_debiasing_is_exact": printed_debiasing_is_exact(mechanism.weights),
     }
 
 
@@ -168,23 +177,26 @@ def _unary(epsilon: float) -> tuple[float, float]:
 def simulation(
     problem: JointCollection, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return users times the measured mean squared error of bits of frequency 0, scaled to all bits.
+    """Return users times the measured mean squared error of values of frequency 0, scaled to all values.
 
     Everybody has the first value of every attribute. ``standard_error`` is that of the measured value.
     """
     mechanism = solution.mechanism()
-    own, other = (float(share) for share in mechanism.shares)
-    starts = np.concatenate([[0], np.cumsum(problem.attributes)[:-1]])
-    absent = np.setdiff1d(np.arange(problem.bits), starts)
     values = np.zeros((users, len(problem.attributes)), dtype=np.int64)
     squares = []
     for _ in range(repetitions):
         client = mechanism.remember(values, rng=rng)
         counts = sum(
-            member_counts(client.report(rng=rng), problem.bits) for _ in range(problem.reports_per_user)
+            member_counts(client.report(rng=rng), mechanism.bits) for _ in range(problem.reports_per_user)
         )
-        shares = np.asarray(counts) / (users * problem.reports_per_user)
-        errors = ((shares - other) / (own - other))[absent]
-        squares.append(users * problem.bits * float(np.mean(errors**2)))
+        shares = np.asarray(counts)[None] / (users * problem.reports_per_user)
+        total = 0.0
+        for alone in (False, True):
+            same = [bits for bits in mechanism.attribute_bits if bits.alone == alone]
+            errors = [bits.debiased(shares)[0, 1:] for bits in same]
+            if same:
+                square = float(np.mean(np.concatenate(errors) ** 2))
+                total += sum(bits.size for bits in same) * square
+        squares.append(users * total)
     spread = float(np.std(squares, ddof=1)) / math.sqrt(repetitions) if repetitions > 1 else math.nan
     return {"measured_value": float(np.mean(squares)), "standard_error": spread}
