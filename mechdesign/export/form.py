@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from mechdesign.collect.asked import AskedNumber, AskedText
+from mechdesign.collect.asked import AskedBin, AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.kernel import Recipe
 from mechdesign.core.values import changed
@@ -20,6 +21,7 @@ from mechdesign.export.silence import silence_percent, silences
 from mechdesign.export.texts import LANGUAGES, Texts, texts_of
 from mechdesign.families.survey.bins import Bin, bins_of
 from mechdesign.families.survey.questions import Question
+from mechdesign.show.tables import edge_texts
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,8 @@ def _labels(
     entry: Any, question: Question | None, text: QuestionText, words: Texts
 ) -> tuple[str, ...] | None:
     """Return what the answers to a question are called; None for the names that the client has."""
+    if isinstance(entry, AskedBin):
+        return edge_names(entry.edges, words)
     if isinstance(entry, AskedNumber | AskedText):
         return None
     own = tuple(entry.labels or map(str, range(entry.size)))
@@ -224,6 +228,22 @@ def _labels(
         names = (ends[0], *middle, ends[1])
     labels = (*names, words.say("form.skip")) if skipped else tuple(names)
     return None if labels == own else labels
+
+
+def edge_names(edges: Sequence[float], words: Texts) -> tuple[str, ...]:
+    """Return the names of the bins between edges in a language.
+
+    Examples
+    --------
+    >>> edge_names((0.0, 2.5, 9.0), texts_of("fr"))
+    ('de 0 à moins de 2,5', 'de 2,5 à 9')
+    """
+    texts = [words.number(text) for text in edge_texts(edges)]
+    last = len(texts) - 2
+    return tuple(
+        words.say("bins.between" if place == last else "bins.half_open", low=low, high=high)
+        for place, (low, high) in enumerate(pairwise(texts))
+    )
 
 
 def bin_names(question: Question, words: Texts) -> tuple[str, ...]:

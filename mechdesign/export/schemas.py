@@ -58,6 +58,7 @@ RADIO_CHANNEL = record(
 )
 
 FIELDS: dict[str, Schema] = {
+    "edges": several(NUMBER),
     **dict.fromkeys(("epsilon", "report_epsilon", "price", "budget", "cell", "slot", "path_loss"), POSITIVE),
     **dict.fromkeys(("radius", "reserve", "tradeoff", "data_range", "error", "displacement"), POSITIVE),
     **dict.fromkeys(("delta", "mixing", "honest", "beta", "participation", "confidence"), PART),
@@ -170,7 +171,7 @@ TABLES = {
 }
 """The fields of the content of each type."""
 
-SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon"}
+SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon", "weekly-response": "edges"}
 """Fields that a content has only where they say more than the others."""
 
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")

@@ -169,6 +169,9 @@ CLIENTS = {
     "weekly buckets": lambda: WeeklyResponse.of(
         90, 6.0, 1.0, 1, 1, weeks=3, distinct=90, kind="hashed", cells=3
     ),
+    "weekly numbers": lambda: WeeklyResponse.of(
+        3, 4.0, 2.0, 1, 1, weeks=3, distinct=2, edges=(0.0, 0.3, 10.0, 25.0)
+    ),
     "weekly bins": lambda: WeeklyResponse.of(20, 6.0, 1.0, 2, 1, weeks=3, distinct=20, kind="bins", cells=4),
     "linear-queries": lambda: _queries("likert", 5, labels=NAMES),
     "queries of bins": lambda: _queries("prefix", 9, domain=(-0.5, 99.25)),

@@ -791,7 +791,8 @@
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer >= asked$low && answer <= asked$high)) {
         stop(name, shown(), " is not a number from ", asked$low, " to ", asked$high)
       }
-      return(min(max((answer - asked$low) / (asked$high - asked$low), 0), 1))
+      unit <- min(max((answer - asked$low) / (asked$high - asked$low), 0), 1)
+      return(if (is.null(asked$knots)) unit else sum(unit >= unlist(asked$knots)))
     }
     if (is.null(asked$labels)) {
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer %in% (seq_len(asked$size) - 1))) {
