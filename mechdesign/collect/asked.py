@@ -73,7 +73,7 @@ class AskedNumber:
 
 @frozen_value()
 class AskedBin(AskedNumber):
-    """A number of which the client takes the bin: ``knots`` are the edges between bins, as parts of the range.
+    """A number of which the client takes the bin: ``knots`` are the inner edges, as parts of the range.
 
     Examples
     --------

@@ -540,8 +540,8 @@ class Numbers(Codec):
 class Binned(Numbers):
     """A number between the first and the last of increasing edges; its code is the number of its bin.
 
-    A number at an edge is in the bin above it, and the last edge in the last bin. Numbers and edges are compared
-    as parts of the range, in the same doubles by every client.
+    A number at an edge is in the bin above it, and the last edge in the last bin. Numbers and edges are
+    compared as parts of the range, in the same doubles by every client.
 
     Parameters
     ----------

@@ -113,6 +113,7 @@ TABLES = {
     "projective-geometry": "epsilon categories labels total field include",
     "subset-selection": "epsilon categories labels total size include",
     "set-selection": "epsilon categories labels total length size include most separator",
+    "set-hashing": "epsilon categories labels total length size include most separator",
     "key-value-selection": "epsilon categories labels total length size include most separator low high",
     "unary-encoding": "epsilon categories labels total keep add",
     "marginal-release": "attributes views oracles oracle_of_view shares users",

@@ -227,7 +227,7 @@ class Weekly(Problem[WeeklyResponse]):
         default=None,
     )
     edges: Sequence[float] | None = related(
-        "Edges of bins, where people give a number; two edges are a range, cut into ``categories`` equal bins.",
+        "Edges of bins, where people give a number; two are a range of ``categories`` equal bins.",
         _edges,
         form="sequence of float",
         default=None,

@@ -114,7 +114,7 @@ class WeeklyScores:
 
     @property
     def scale(self) -> float:
-        """By what a report's support is divided: P - Q, times the share of users who are asked of an answer."""
+        """By what support is divided: P - Q, times the share of users whose reports are about an answer."""
         high, low = map(float, self.chances)
         return float(self.cells.share) * (high - low)
 

@@ -1,14 +1,15 @@
 r"""Weekly reports of a number in bins: the mean and the quartiles, next to the share of each bin.
 
-**From shares to numbers.** Let ``f_y`` be the share of bin y, from ``a_y`` to ``b_y``. The mean of the numbers is
-between ``sum f_y a_y`` and ``sum f_y b_y``, whatever the numbers in a bin are. Both are unbiased sums of a user's
-scores; the interval of the mean goes from the lower limit of the first to the upper limit of the second. The
-estimate is the middle, the mean if numbers are even within bins. Quartiles are of the cumulative shares.
+**From shares to numbers.** Let ``f_y`` be the share of bin y, from ``a_y`` to ``b_y``. The mean of the
+numbers is between ``sum f_y a_y`` and ``sum f_y b_y``, whatever the numbers in a bin are. Both are unbiased
+sums of a user's scores; the interval of the mean goes from the lower limit of the first to the upper limit
+of the second. The estimate is the middle, the mean if numbers are even within bins. Quartiles are of the
+cumulative shares.
 
-**Their errors.** Scores of two bins are dependent: through the set, through the hash function of a user, through
-the bins that a user names. No formula is needed: users are independent, and the server counts how many reports
-fit each *pair* of bins, from which the sample variance of every such sum follows. Of several weeks the sums are
-formed for each user, so that their variance holds the permanent noise.
+**Their errors.** Scores of two bins are dependent: through the set, through the hash function of a user,
+through the bins that a user names. No formula is needed: users are independent, and the server counts how
+many reports fit each *pair* of bins, from which the sample variance of every such sum follows. Of several
+weeks the sums are formed for each user, so that their variance holds the permanent noise.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def bin_edges(field: str, edges: Any, bins: int) -> Array:
         raise ParameterError(field, what, f"give {bins + 1}, or the two ends of the range")
     if bins > MOST_BINS:
         raise ParameterError(field, f"{bins} bins are too many", f"give at most {MOST_BINS}")
-    return Binned(np.linspace(*numbers.tolist(), bins + 1) if len(numbers) == 2 else numbers).edges
+    if len(numbers) == 2:
+        numbers = np.linspace(numbers[0], numbers[1], bins + 1)
+    return Binned(numbers.tolist()).edges
 
 
 def pair_counts(fits: NDArray[np.bool_], about: NDArray[np.bool_] | None) -> Codes:
@@ -85,8 +88,8 @@ def are_pairs(pairs: Codes) -> bool:
 
     Examples
     --------
-    >>> are_pairs(np.array([2, 1, 1, 1])), are_pairs(np.array([2, 1, 0, 1])), are_pairs(np.array([1, 2, 2, 2]))
-    (True, False, False)
+    >>> are_pairs(np.array([2, 1, 1, 1])), are_pairs(np.array([2, 1, 0, 1]))
+    (True, False)
     """
     single = single_counts(pairs)
     table = pairs.reshape(len(single), len(single))

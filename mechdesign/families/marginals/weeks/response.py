@@ -386,7 +386,8 @@ class WeeklyResponse(SupportOracle):
         if self.edges is not None:
             pairs = np.array(counts, dtype=np.int64)
             counts, damaged = single_counts(pairs).tolist(), not are_pairs(pairs)
-        damaged = damaged or isinstance(self.cells, AnswerCells) and sum(counts) != self.law.week_size * users
+        if isinstance(self.cells, AnswerCells):
+            damaged = damaged or sum(counts) != self.law.week_size * users
         if len(counts) > size:
             parts = zip(counts[:size], counts[size:], strict=True)
             damaged = damaged or any(fits > about for fits, about in parts)
