@@ -3,8 +3,8 @@
 Its argument says what the picture shows, for people who do not see it. Its body is run in an empty folder,
 as shell commands or, with ``:python:``, as Python. What is there then as ``picture.svg``, ``picture-1.svg``
 and so on is shown below the body, and ``picture.html`` as a page of the size of a phone, which can be used.
-With ``:quiet:`` the body itself is not shown; with ``:file:`` it stands in a file of ``docs/pictures``, as Python
-if the name ends in ``.py``, and is not shown either. A body that fails, or draws nothing, is a warning.
+With ``:quiet:`` the body itself is not shown. With ``:file:`` it is a file of ``docs/pictures``, in Python if
+the name ends in ``.py``, and is not shown either. A body that fails, or draws nothing, is a warning.
 """
 
 import base64

@@ -72,33 +72,6 @@ class AskedNumber:
 
 
 @frozen_value()
-class AskedBin(AskedNumber):
-    """A number of which the client takes the bin: ``knots`` are the inner edges, as parts of the range.
-
-    Examples
-    --------
-    >>> bins = ("0 to below 5", "5 to 10")
-    >>> AskedBin("age", 0.0, 10.0, labels=bins, knots=(0.5,), edges=(0.0, 5.0, 10.0)).as_json()["knots"]
-    [0.5]
-    """
-
-    labels: tuple[str, ...] = ()
-    knots: tuple[float, ...] = ()
-    edges: tuple[float, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            **super().as_json(),
-            "size": len(self.labels),
-            "labels": list(self.labels),
-            "knots": list(self.knots),
-        }
-
-    def examples(self) -> list[Any]:
-        return [*super().examples(), *self.edges[1:-1][:64]]
-
-
-@frozen_value()
 class AskedText:
     """An answer that is a text, coded in bits by a word for each symbol; of UTF-8 (None) for each byte."""
 

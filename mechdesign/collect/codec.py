@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Any, ClassVar
 from unicodedata import category
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import Asked, AskedBin, AskedChoice, AskedNumber
+from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, suggestion
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
@@ -535,54 +535,3 @@ class Numbers(Codec):
 
     def examples(self, count: int) -> Array:
         return np.where(np.arange(count) % 2, self.domain.high, self.domain.low)
-
-
-class Binned(Numbers):
-    """A number between the first and the last of increasing edges; its code is the number of its bin.
-
-    A number at an edge is in the bin above it, and the last edge in the last bin. Numbers and edges are
-    compared as parts of the range, in the same doubles by every client.
-
-    Parameters
-    ----------
-    edges : sequence of float
-        At least three.
-    word : str
-
-    Examples
-    --------
-    >>> codec = Binned([0.0, 10.0, 25.0, 100.0])
-    >>> codec.codes([0, 10, 24.5, 100]), codec.labels.names
-    (array([0, 1, 1, 2]), ('0 to below 10', '10 to below 25', '25 to 100'))
-    """
-
-    report_word = "answer"
-
-    def __init__(self, edges: Sequence[float], word: str = "answer") -> None:
-        self.edges = increasing("edges", edges, 3)
-        super().__init__(Domain(float(self.edges[0]), float(self.edges[-1])), word)
-        *inner, last = pairwise(edge_texts(self.edges.tolist()))
-        names = [*(f"{low} to below {high}" for low, high in inner), "{} to {}".format(*last)]
-        self.labels = Labels(len(names), names)
-        self.knots = self.domain.to_unit(self.edges[1:-1].copy())
-        increasing("edges", [0.0, *self.knots.tolist(), 1.0], 3)
-
-    def codes(self, answers: Any, clip: bool = False) -> Codes:
-        units = self.domain.to_unit(super().codes(answers, clip))
-        return np.searchsorted(self.knots, units, side="right").astype(np.int64)
-
-    def questions(self, name: str | None = None) -> tuple[AskedNumber, ...]:
-        assert self.labels.names is not None
-        knots, edges = tuple(self.knots.tolist()), tuple(self.edges.tolist())
-        low, high = self.domain.low, self.domain.high
-        return (AskedBin(name, low, high, labels=self.labels.names, knots=knots, edges=edges),)
-
-
-def increasing(field: str, values: Any, least: int) -> Array:
-    """Return at least this many increasing numbers."""
-    numbers = finite_array(field, values, 1)
-    if len(numbers) < least or not (np.diff(numbers) > 0.0).all():
-        shown = ", ".join(f"{value:g}" for value in numbers[:4].tolist())
-        what = f"[{shown}{', ...' if len(numbers) > 4 else ''}] are not {least} or more increasing numbers"
-        raise ParameterError(field, what, "give for instance [0, 10, 25, 100]")
-    return numbers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mechdesign.collect.asked import AskedBin, AskedNumber, AskedText
+from mechdesign.collect.asked import AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.kernel import Recipe
 from mechdesign.core.values import changed
@@ -19,6 +19,7 @@ from mechdesign.data.about import About, QuestionText
 from mechdesign.export.clients import ExportSettings
 from mechdesign.export.silence import silence_percent, silences
 from mechdesign.export.texts import LANGUAGES, Texts, texts_of
+from mechdesign.families.marginals.weeks.numbers import AskedBin
 from mechdesign.families.survey.bins import Bin, bins_of
 from mechdesign.families.survey.questions import Question
 from mechdesign.show.tables import edge_texts

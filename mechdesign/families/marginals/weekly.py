@@ -35,7 +35,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import increasing
 from mechdesign.collect.oracle import best_size, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -49,7 +48,7 @@ from mechdesign.exact.randomness import exp_written
 from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
 from mechdesign.families.marginals.weeks.cells import KINDS
 from mechdesign.families.marginals.weeks.law import single_variance
-from mechdesign.families.marginals.weeks.numbers import bin_edges
+from mechdesign.families.marginals.weeks.numbers import bin_edges, increasing
 from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 Array = NDArray[np.float64]

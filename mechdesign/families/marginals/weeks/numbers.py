@@ -14,18 +14,24 @@ weeks the sums are formed for each user, so that their variance holds the perman
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import Binned, Codes, increasing
+from mechdesign.collect.asked import AskedNumber
+from mechdesign.collect.codec import Codes, Domain, Labels, Numbers
 from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.collect.intervals import Limits, quantile_ends, tail_of
 from mechdesign.core.errors import ParameterError, counted
+from mechdesign.core.validation import finite_array
+from mechdesign.core.values import frozen_value
 from mechdesign.data.tidy import Quantiles
 from mechdesign.families.marginals.weeks.estimates import SpreadLimits
+from mechdesign.show.tables import edge_texts
 
 Array = NDArray[np.float64]
 
@@ -37,6 +43,84 @@ QUARTERS = (0.25, 0.5, 0.75)
 LEVEL = 0.95
 
 ANYWHERE = "the interval of the mean holds for any numbers within the bins; narrower bins shorten it"
+
+
+@frozen_value()
+class AskedBin(AskedNumber):
+    """A number of which the client takes the bin: ``knots`` are the inner edges, as parts of the range.
+
+    Examples
+    --------
+    >>> bins = ("0 to below 5", "5 to 10")
+    >>> AskedBin("age", 0.0, 10.0, labels=bins, knots=(0.5,), edges=(0.0, 5.0, 10.0)).as_json()["knots"]
+    [0.5]
+    """
+
+    labels: tuple[str, ...] = ()
+    knots: tuple[float, ...] = ()
+    edges: tuple[float, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **super().as_json(),
+            "size": len(self.labels),
+            "labels": list(self.labels),
+            "knots": list(self.knots),
+        }
+
+    def examples(self) -> list[Any]:
+        return [*super().examples(), *self.edges[1:-1][:64]]
+
+
+class Binned(Numbers):
+    """A number between the first and the last of increasing edges; its code is the number of its bin.
+
+    A number at an edge is in the bin above it, and the last edge in the last bin. Numbers and edges are
+    compared as parts of the range, in the same doubles by every client.
+
+    Parameters
+    ----------
+    edges : sequence of float
+        At least three.
+    word : str
+
+    Examples
+    --------
+    >>> codec = Binned([0.0, 10.0, 25.0, 100.0])
+    >>> codec.codes([0, 10, 24.5, 100]), codec.labels.names
+    (array([0, 1, 1, 2]), ('0 to below 10', '10 to below 25', '25 to 100'))
+    """
+
+    report_word = "answer"
+
+    def __init__(self, edges: Sequence[float], word: str = "answer") -> None:
+        self.edges = increasing("edges", edges, 3)
+        super().__init__(Domain(float(self.edges[0]), float(self.edges[-1])), word)
+        *inner, last = pairwise(edge_texts(self.edges.tolist()))
+        names = [*(f"{low} to below {high}" for low, high in inner), "{} to {}".format(*last)]
+        self.labels = Labels(len(names), names)
+        self.knots = self.domain.to_unit(self.edges[1:-1].copy())
+        increasing("edges", [0.0, *self.knots.tolist(), 1.0], 3)
+
+    def codes(self, answers: Any, clip: bool = False) -> Codes:
+        units = self.domain.to_unit(super().codes(answers, clip))
+        return np.searchsorted(self.knots, units, side="right").astype(np.int64)
+
+    def questions(self, name: str | None = None) -> tuple[AskedNumber, ...]:
+        assert self.labels.names is not None
+        knots, edges = tuple(self.knots.tolist()), tuple(self.edges.tolist())
+        low, high = self.domain.low, self.domain.high
+        return (AskedBin(name, low, high, labels=self.labels.names, knots=knots, edges=edges),)
+
+
+def increasing(field: str, values: Any, least: int) -> Array:
+    """Return at least this many increasing numbers."""
+    numbers = finite_array(field, values, 1)
+    if len(numbers) < least or not (np.diff(numbers) > 0.0).all():
+        first = ", ".join(f"{value:g}" for value in numbers[:4].tolist())
+        what = f"[{first}{', ...' if len(numbers) > 4 else ''}] are not {least} or more increasing numbers"
+        raise ParameterError(field, what, "give for instance [0, 10, 25, 100]")
+    return numbers
 
 
 def bin_edges(field: str, edges: Any, bins: int) -> Array:

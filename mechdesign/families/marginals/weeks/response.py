@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.codec import Binned, Codec, Codes
+from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
@@ -53,6 +53,7 @@ from mechdesign.families.marginals.weeks.estimates import (
 )
 from mechdesign.families.marginals.weeks.law import WeeklyLaw, composed_within
 from mechdesign.families.marginals.weeks.numbers import (
+    Binned,
     are_pairs,
     bin_edges,
     limits_of_pairs,
