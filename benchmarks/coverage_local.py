@@ -22,6 +22,7 @@ from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.items.estimates import key_value_estimate
+from mechdesign.families.marginals.items.hashing import SetHashing
 from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -51,6 +52,9 @@ ORACLES: dict[str, Callable[[int, float], SupportOracle]] = {
     ),
     "hadamard-response": HadamardResponse.of,
     "set-selection": lambda size, epsilon: SetSelection.of(
+        size, epsilon, 2, max(1, round(size / 2 / (np.exp(epsilon) + 1.0)))
+    ),
+    "set-hashing": lambda size, epsilon: SetHashing.of(
         size, epsilon, 2, max(1, round(size / 2 / (np.exp(epsilon) + 1.0)))
     ),
     "projective-geometry": lambda size, epsilon: ProjectiveGeometry.of(size, epsilon, 3),

@@ -252,6 +252,8 @@ def _item_sets(quick: bool) -> Iterator[Parameters]:
     for most in (2,) if quick else (1, 2, 4):
         yield from crossed(categories=sizes, most=[most], epsilon=FEW_EPSILONS if quick else EPSILONS)
     yield from crossed(categories=[30], sizes=[[0.2, 0.5, 0.2, 0.1]], epsilon=[1.0], users=[100, 10**6])
+    bits = [200] if quick else [20, 60, 200]
+    yield from crossed(categories=[sizes[-1]], most=[2], epsilon=[1.0], max_report_bits=bits)
 
 
 def _key_values(quick: bool) -> Iterator[Parameters]:

@@ -3,7 +3,8 @@
 Its argument says what the picture shows, for people who do not see it. Its body is run in an empty folder,
 as shell commands or, with ``:python:``, as Python. What is there then as ``picture.svg``, ``picture-1.svg``
 and so on is shown below the body, and ``picture.html`` as a page of the size of a phone, which can be used.
-With ``:quiet:`` the body itself is not shown. A body that fails, or draws nothing, is a warning.
+With ``:quiet:`` the body itself is not shown. With ``:file:`` it is a file of ``docs/pictures``, in Python if
+the name ends in ``.py``, and is not shown either. A body that fails, or draws nothing, is a warning.
 """
 
 import base64
@@ -19,6 +20,8 @@ from docutils.parsers.rst import Directive, directives
 
 SECONDS = 120
 
+PICTURES = Path(__file__).parent / "pictures"
+
 
 class Picture(Directive):
     """Run the body, and show what it drew."""
@@ -26,17 +29,28 @@ class Picture(Directive):
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"python": directives.flag, "quiet": directives.flag}  # noqa: RUF012 (docutils reads it)
+    option_spec = {  # noqa: RUF012 (docutils reads it)
+        "python": directives.flag,
+        "quiet": directives.flag,
+        "file": directives.path,
+    }
 
     def run(self):
         text, alternative = "\n".join(self.content), " ".join(self.arguments[0].split())
+        name = self.options.get("file", "")
+        if name:
+            if text:
+                return [self.state.document.reporter.warning("a body and a file", line=self.lineno)]
+            text = (PICTURES / name).read_text(encoding="utf-8").rstrip("\n")
+            self.state.document.settings.record_dependencies.add(str(PICTURES / name))
+        python = "python" in self.options or name.endswith(".py")
         with tempfile.TemporaryDirectory() as folder:
-            failure = drawn(text, "python" in self.options, Path(folder))
+            failure = drawn(text, python, Path(folder))
             shown = [raw(path, alternative) for path in sorted(Path(folder).glob("picture*"))]
         if failure or not shown:
             return [self.state.document.reporter.warning(failure or "no picture was drawn", line=self.lineno)]
-        source = nodes.literal_block(text, text, language="python" if "python" in self.options else "console")
-        return [*([] if "quiet" in self.options else [source]), *shown]
+        source = nodes.literal_block(text, text, language="python" if python else "console")
+        return [*([] if name or "quiet" in self.options else [source]), *shown]
 
 
 def drawn(text, is_python, folder):

@@ -289,7 +289,7 @@ MORE = {
     **dict.fromkeys(("survey", "sets"), "survey.js"),
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
-    "items": "items.js",
+    **dict.fromkeys(("items", "set-hashing"), "items.js"),
     "prefix": "text.js",
 }
 """What a step needs next to the usual ones."""

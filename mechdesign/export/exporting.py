@@ -91,9 +91,6 @@ def _joined(parts: list[str]) -> str:
 
 def r_client(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the client for R, a script."""
-    from mechdesign.export.page import require_single_answers
-
-    require_single_answers(mechanism, "R")
     facts = sheet(mechanism)
     parts = {
         "FINGERPRINT": facts["fingerprint"],

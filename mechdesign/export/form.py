@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from mechdesign.collect.asked import AskedNumber, AskedText
@@ -18,8 +19,10 @@ from mechdesign.data.about import About, QuestionText
 from mechdesign.export.clients import ExportSettings
 from mechdesign.export.silence import silence_percent, silences
 from mechdesign.export.texts import LANGUAGES, Texts, texts_of
+from mechdesign.families.marginals.weeks.numbers import AskedBin
 from mechdesign.families.survey.bins import Bin, bins_of
 from mechdesign.families.survey.questions import Question
+from mechdesign.show.tables import edge_texts
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,8 @@ def _labels(
     entry: Any, question: Question | None, text: QuestionText, words: Texts
 ) -> tuple[str, ...] | None:
     """Return what the answers to a question are called; None for the names that the client has."""
+    if isinstance(entry, AskedBin):
+        return edge_names(entry.edges, words)
     if isinstance(entry, AskedNumber | AskedText):
         return None
     names = _answers(entry, question, text, words)
@@ -260,6 +265,22 @@ def answer_names(mechanism: Mechanism, texts: PageTexts) -> dict[str, dict[str, 
         names = _answers(entry, question, text, texts.words)
         result[entry.name or ""] = dict(zip(_names_of(entry), names, strict=True))
     return result
+
+
+def edge_names(edges: Sequence[float], words: Texts) -> tuple[str, ...]:
+    """Return the names of the bins between edges in a language.
+
+    Examples
+    --------
+    >>> edge_names((0.0, 2.5, 9.0), texts_of("fr"))
+    ('de 0 à moins de 2,5', 'de 2,5 à 9')
+    """
+    texts = [words.number(text) for text in edge_texts(edges)]
+    last = len(texts) - 2
+    return tuple(
+        words.say("bins.between" if place == last else "bins.half_open", low=low, high=high)
+        for place, (low, high) in enumerate(pairwise(texts))
+    )
 
 
 def bin_names(question: Question, words: Texts) -> tuple[str, ...]:

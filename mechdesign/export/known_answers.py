@@ -120,6 +120,7 @@ def step_bounds(steps: Steps) -> list[int]:
         "sets": "include",
         "subset": "include",
         "items": "include",
+        "set-hashing": "include",
         "parity": "even",
         "hyperplane": "include",
     }

@@ -30,9 +30,16 @@ from mechdesign.export.disclosure import is_certain, limit_for_respondents
 from mechdesign.export.form import PageTexts, blocks_of, page_texts, silence_of_all
 from mechdesign.export.messages import MessageReader
 from mechdesign.export.texts import Texts
+from mechdesign.families.marginals.items.codecs import AskedItems
 
 SCRIPTS = ("words.js", "numbers.js", "form.js", "sent.js", "device.js", "page.js")
 """The parts of the page's own script, in their order."""
+
+LIST = "list.js"
+"""The part for sets of items, behind what is sent."""
+
+MOST_LISTED = 2000
+"""Longer lists have no page: each item is an element of the form."""
 
 SPOKEN = ("language", "form", "number", "report", "earlier", "device", "fault")
 """The sections of sentences that the script says."""
@@ -43,18 +50,18 @@ PRINTED = ("heading", "only", "drawn", "certain")
 """The sentences about the report that stand in the page itself."""
 
 
-def require_single_answers(mechanism: Mechanism, client: str) -> None:
-    """Raise MethodError for a client of sets of items, where there is none."""
-    if mechanism.recipe().steps["step"] == "items":
-        raise MethodError(
-            "export", f"sets of items have no client for {client}", "use --to js or --to python"
-        )
+def require_short_list(mechanism: Mechanism) -> None:
+    """Raise MethodError for sets of items of a list that is too long to choose from on a page."""
+    sizes = [entry.size for entry in mechanism.recipe().inputs if isinstance(entry, AskedItems)]
+    if max(sizes, default=0) > MOST_LISTED:
+        what = f"a page lists at most {MOST_LISTED} items to choose from, and there are {max(sizes)}"
+        raise MethodError("export", what, "use --to js, python or r in a form of your own")
 
 
 def require_page(mechanism: Mechanism) -> None:
     """Raise MethodError for a mechanism that no page is made of, for respondents to answer on."""
     require_no_shuffler(mechanism)
-    require_single_answers(mechanism, "a page")
+    require_short_list(mechanism)
 
 
 def page(mechanism: Mechanism, settings: ExportSettings) -> str:
@@ -75,8 +82,11 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         raise ParameterError("shared", what, "export the page for the device of each person")
     texts = page_texts(mechanism, settings)
     words = texts.words
-    asks_text = any(isinstance(entry, AskedText) for entry in mechanism.recipe().inputs)
-    tables = {name: dict(words.tables[name]) for name in (*SPOKEN, *(("text",) if asks_text else ()))}
+    inputs = mechanism.recipe().inputs
+    asks_text = any(isinstance(entry, AskedText) for entry in inputs)
+    asks_items = any(isinstance(entry, AskedItems) for entry in inputs)
+    more = (*(("text",) if asks_text else ()), *(("items",) if asks_items else ()))
+    tables = {name: dict(words.tables[name]) for name in (*SPOKEN, *more)}
     tables["report"] = {name: text for name, text in tables["report"].items() if name not in PRINTED}
     tables["experts"] = {name: words.tables["experts"][name] for name in EXPERTS}
     content = {
@@ -87,7 +97,10 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         "shared": settings.shared,
         "earlier": [_wave(wave) for wave in mechanism.about.earlier],
     }
-    program = filled("".join(map(template, SCRIPTS)), {"PAGE": plain_json(content)})
+    scripts = list(SCRIPTS)
+    if asks_items:
+        scripts.insert(SCRIPTS.index("sent.js") + 1, LIST)
+    program = filled("".join(map(template, scripts)), {"PAGE": plain_json(content)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
     policy = {
         "default-src": "'none'",

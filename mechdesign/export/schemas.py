@@ -58,6 +58,7 @@ RADIO_CHANNEL = record(
 )
 
 FIELDS: dict[str, Schema] = {
+    "edges": several(NUMBER),
     **dict.fromkeys(("epsilon", "report_epsilon", "price", "budget", "cell", "slot", "path_loss"), POSITIVE),
     **dict.fromkeys(("radius", "reserve", "tradeoff", "data_range", "error", "displacement"), POSITIVE),
     **dict.fromkeys(("delta", "mixing", "honest", "beta", "participation", "confidence"), PART),
@@ -113,6 +114,7 @@ TABLES = {
     "projective-geometry": "epsilon categories labels total field include",
     "subset-selection": "epsilon categories labels total size include",
     "set-selection": "epsilon categories labels total length size include most separator",
+    "set-hashing": "epsilon categories labels total length size include most separator",
     "key-value-selection": "epsilon categories labels total length size include most separator low high",
     "unary-encoding": "epsilon categories labels total keep add",
     "marginal-release": "attributes views oracles oracle_of_view shares users",
@@ -171,7 +173,12 @@ TABLES = {
 }
 """The fields of the content of each type."""
 
-SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon", "joint-response": "bit"}
+SOMETIMES = {
+    "survey": "delta",
+    "discrete-piecewise": "exact_epsilon",
+    "joint-response": "bit",
+    "weekly-response": "edges",
+}
 """Fields that a content has only where they say more than the others."""
 
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")

@@ -42,7 +42,7 @@ UNSPACED = ("zh", "ja")
 
 DIRECTIONS = ("ltr", "rtl")
 
-LATER = ("text",)
+LATER = ("text", "items")
 """Sections that files of sentences from before they existed lack: there they are English."""
 
 Tables = Mapping[str, Mapping[str, str]]

@@ -48,7 +48,7 @@ NO_SERVER = {
 BY_CALL = {
     *("hadamard-response", "local-hashing", "projective-geometry", "subset-selection", "unary-encoding"),
     *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean"),
-    *("discrete-piecewise", "weekly-response", "set-selection", "key-value-selection"),
+    *("discrete-piecewise", "weekly-response", "set-selection", "set-hashing", "key-value-selection"),
     "prefix-hashing",
     *("attribute-sampling", "duchi", "harmony", "shuffled", "survey"),
     *("aut", "cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm", "distinct-parity", "hist-dump", "hist-flip", "hist-mm"),

@@ -25,9 +25,6 @@ from tests.support.whole_tables import write_columns
 WAVES = ("staff-2026", "staff-2027", "")
 """Three surveys with one mechanism; the last one is from before there were identities."""
 
-WITHOUT_R = ("key-value-selection", "set-selection")
-"""Types with a client that is exported, and not to R."""
-
 
 def surveys(kind: str) -> list[Any]:
     first, second, older = (made(kind).described("Staff", id=wave) for wave in WAVES)
@@ -103,10 +100,6 @@ def test_exports_keep_reports_in_a_place_of_their_survey(kind):
         ("python", '"%s survey=%s" % (FINGERPRINT, SURVEY)'),
         ("r", 'paste0(SHEET$fingerprint, " survey=", SHEET$survey)'),
     ):
-        if target == "r" and kind in WITHOUT_R:
-            with pytest.raises(MethodError, match="sets of items have no client for R; use --to js"):
-                export(own, target)
-            continue
         text = export(own, target)
         assert own.about.id in text
         assert other.about.id not in text

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from scipy import stats
 
-from mechdesign.core.errors import MethodError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.exporting import literal
@@ -54,8 +53,6 @@ FEW = 40
 def test_the_same_bytes_give_the_same_report(tmp_path):
     stems = []
     for name, make in CLIENTS.items():
-        if make().recipe().steps["step"] == "items":
-            continue  # refused, see below
         rows = [list(row) for row in known(name)]
         assert len(rows) >= 1000
         rows = rows[:: len(rows) // FEW] if name in SAME else rows
@@ -65,12 +62,6 @@ def test_the_same_bytes_give_the_same_report(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(lambda part: run_r(tmp_path, TRY, *part), (stems[::2], stems[1::2])))
     assert said == ["", ""]
-
-
-@pytest.mark.parametrize("name", ["set-selection", "key-value-selection"])
-def test_sets_of_items_are_refused_with_what_would_do(name):
-    with pytest.raises(MethodError, match="no client for R; use --to js or --to python"):
-        export(CLIENTS[name](), "r")
 
 
 @needs_r

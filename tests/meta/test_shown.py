@@ -19,6 +19,7 @@ from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.hashing import SetHashing
 from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -112,6 +113,10 @@ MECHANISMS = {
     "set-selection": (
         lambda: SetSelection.of(9, 1.0, 2, 3),
         "SetSelection(9 categories, length=2, size=3, epsilon=1)",
+    ),
+    "set-hashing": (
+        lambda: SetHashing.of(9, 1.0, 2, 3),
+        "SetHashing(9 categories, length=2, size=3, epsilon=1)",
     ),
     "key-value-selection": (
         lambda: KeyValueSelection.of(5, 2.0, 2, 3),

@@ -11,6 +11,7 @@ from mechdesign.collect.collecting import Settings
 from mechdesign.collect.server import missing_rule, new_server
 from mechdesign.core.errors import MethodError
 from mechdesign.data.json_lines import JsonTable
+from mechdesign.families.marginals.items.hashing import SetHashing
 from tests.export.test_receiver import SHAPES, altered, genuine, is_counted
 from tests.support.serving import asked, message, require_packages
 
@@ -19,19 +20,17 @@ require_packages()
 from mechdesign.serve import Place  # noqa: E402 (needs the packages)
 from mechdesign.serve.application import respondents_application  # noqa: E402
 
-WITHOUT_PAGE = ("key-value-selection", "set-selection", "sets sampled")
-"""Mechanisms with clients, and no page on which respondents choose: sets of items."""
 
-
-@pytest.mark.parametrize("name", WITHOUT_PAGE)
-def test_what_has_no_page_is_not_served(name, tmp_path):
+def test_what_has_no_page_is_not_served(tmp_path):
     with Place(tmp_path / "place") as place:
-        with pytest.raises(MethodError, match="sets of items have no client for a page; use --to js"):
-            place.adopt(SHAPES[name]().described("Staff", id="staff-2026"), "staff")
+        with pytest.raises(
+            MethodError, match="a page lists at most 2000 items to choose from, and there are 2001"
+        ):
+            place.adopt(SetHashing.of(2001, 1.0, 2, 100).described("Staff", id="staff-2026"), "staff")
         assert not place.surveys(), "no empty survey is left"
 
 
-@pytest.mark.parametrize("name", sorted(set(SHAPES) - set(WITHOUT_PAGE)))
+@pytest.mark.parametrize("name", sorted(SHAPES))
 def test_the_server_and_a_file_take_the_same_messages(name, tmp_path):
     rng = random.Random(f"served {name}")
     with Place(tmp_path / "place") as place:

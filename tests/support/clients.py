@@ -20,6 +20,7 @@ from mechdesign.export.known_answers import Vector
 from mechdesign.families.hitters import PrefixReports, prefix_code
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.items.hashing import SetHashing
 from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -135,6 +136,8 @@ CLIENTS = {
     "subset 30": lambda: SubsetSelection.of(30, 0.5, 11),
     "set-selection": lambda: SetSelection.of(4, 3.0, 2, 1, labels=["bread", "milk", "tea", "jam"]),
     "sets sampled": lambda: SetSelection.of(900, 2.0, 3, 5, most=6),
+    "set-hashing": lambda: SetHashing.of(900, 2.0, 3, 60, most=6),
+    "sets hashed alone": lambda: SetHashing.of(4, 3.0, 1, 2, labels=["bread", "milk", "tea", "jam"]),
     "key-value-selection": lambda: KeyValueSelection.of(5, 2.0, 2, 3),
     "hadamard-response": lambda: HadamardResponse.of(9, 1.0),
     "hadamard 1000": lambda: HadamardResponse.of(1000, 1.0),
@@ -172,6 +175,9 @@ CLIENTS = {
     "weekly parts of sets": lambda: WeeklyResponse.of(30, 3.0, 1.0, 6, 2, weeks=3, distinct=2),
     "weekly buckets": lambda: WeeklyResponse.of(
         90, 6.0, 1.0, 1, 1, weeks=3, distinct=90, kind="hashed", cells=3
+    ),
+    "weekly numbers": lambda: WeeklyResponse.of(
+        3, 4.0, 2.0, 1, 1, weeks=3, distinct=2, edges=(0.0, 0.3, 10.0, 25.0)
     ),
     "weekly bins": lambda: WeeklyResponse.of(20, 6.0, 1.0, 2, 1, weeks=3, distinct=20, kind="bins", cells=4),
     "linear-queries": lambda: _queries("likert", 5, labels=NAMES),

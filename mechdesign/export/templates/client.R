@@ -195,6 +195,43 @@
     low
   }
 
+  # Sets of items
+
+  # The items of a set, sampled or filled with dummies to the length of the step, in order
+  held_of <- function(step, answered, take) {
+    held <- answered$codes
+    if (!is.null(RECIPE$inputs[[1]]$low)) { # each key becomes one of the ends of its range
+      drawn <- integers(take, max(1, length(held)))
+      high <- vapply(seq_along(held), function(place) less(drawn[[place]], limbs(floor(answered$units[place] * 2^62))), NA)
+      held <- 2 * held + high
+    }
+    if (length(held) > step$length) {
+      for (place in seq_len(step$length)) {
+        other <- place + below(take, length(held) - place + 1)
+        held[c(place, other)] <- held[c(other, place)]
+      }
+    }
+    held <- held[seq_len(min(length(held), step$length))]
+    sort(c(held, step$items + seq_len(step$length - length(held)) - 1))
+  }
+  # The inverse of a number modulo a prime, by Euclid
+  inverse <- function(number, prime) {
+    before <- prime
+    now <- number
+    first <- 0
+    second <- 1
+    while (now > 1) {
+      times <- before %/% now
+      rest <- before - times * now
+      before <- now
+      now <- rest
+      more <- first - times * second
+      first <- second
+      second <- more
+    }
+    second %% prime
+  }
+
   # Steps for the number of an answer
 
   CODES <- list(
@@ -233,6 +270,59 @@
       }
       members[code + 1] <- own
       text_of(packed(members))
+    },
+    items = function(step, answered, take) {
+      total <- step$items + step$length
+      held <- held_of(step, answered, take)
+      # A uniform subset of the items that are not among some
+      others <- function(without, count) {
+        most <- total - length(without)
+        chosen <- logical(most)
+        for (last in seq_len(count) + most - count - 1) {
+          drawn <- below(take, last + 1)
+          chosen[if (chosen[drawn + 1]) last + 1 else drawn + 1] <- TRUE
+        }
+        members <- which(chosen) - 1
+        for (item in sort(without)) members <- members + (members >= item)
+        members
+      }
+      if (less(integer_below(take), whole(step$include))) {
+        repeat {
+          own <- held[below(take, step$length) + 1]
+          members <- c(others(own, step$size - 1), own)
+          if (below(take, sum(held %in% members)) == 0) break
+        }
+      } else {
+        members <- others(held, step$size)
+      }
+      listed <- sort(members[members < step$items])
+      if (!step$sparse) return(text_of(packed(as.numeric((seq_len(step$items) - 1) %in% listed))))
+      if (length(listed)) paste(sprintf("%.0f", listed), collapse = ".") else "none"
+    },
+    `set-hashing` = function(step, answered, take) {
+      prime <- step$prime
+      held <- held_of(step, answered, take)
+      turns <- seq_len(step$length)
+      if (less(integer_below(take), whole(step$include))) {
+        repeat {
+          own <- below(take, step$length) + 1
+          values <- vapply(turns, function(turn) below(take, prime), 0)
+          values[own] <- below(take, step$size)
+          if (below(take, sum(values < step$size)) == 0) break
+        }
+      } else {
+        values <- vapply(turns, function(turn) step$size + below(take, prime - step$size), 0)
+      }
+      made <- c(below(take, prime), numeric(step$length)) # the constant coefficient first
+      for (turn in turns[-step$length]) {
+        at <- seq(turn + 1, step$length)
+        between <- vapply(held[at] - held[at - turn], inverse, 0, prime)
+        values[at] <- ((values[at] - values[at - 1]) %% prime) * between %% prime
+      }
+      for (place in rev(turns)) {
+        made <- (c(values[place], made[-length(made)]) - held[place] * made) %% prime
+      }
+      paste(sprintf("%.0f", made), collapse = ".")
     },
     parity = function(step, code, take) {
       row <- code + 1
@@ -797,16 +887,38 @@
     if (length(bits) > asked$bits) stop(name, answer, " takes ", length(bits), " bits, the code has ", asked$bits)
     c(bits, rep(0, asked$bits - length(bits)))
   }
+  # The numbers of items in order; of keys also the part of the range that each value is
+  read_items <- function(asked, answer, name) {
+    pairs <- !is.null(asked$low)
+    given <- if (pairs) names(answer) else as.list(answer)
+    if (pairs && length(answer) && (is.null(given) || anyDuplicated(given))) stop(name, "give a value to each key, by name, once")
+    if (!pairs && !is.null(answer) && !is.atomic(answer) && !is.list(answer)) stop(name, "give a vector of items")
+    one <- list(name = asked$name, size = asked$size, labels = asked$labels)
+    if (pairs && is.null(asked$labels)) given <- suppressWarnings(as.numeric(given))
+    codes <- vapply(as.list(given), function(item) read_answer(one, item), 0)
+    units <- numeric()
+    if (pairs) {
+      range <- list(name = asked$name, low = asked$low, high = asked$high)
+      units <- vapply(as.list(answer), function(value) read_answer(range, value), 0)
+    }
+    order_of <- order(codes)
+    codes <- codes[order_of]
+    fresh <- !duplicated(codes)
+    if (sum(fresh) > asked$most) stop(name, sum(fresh), " items, and at most ", asked$most, " are allowed")
+    list(codes = codes[fresh], units = unname(units[order_of][fresh]))
+  }
   read_answer <- function(asked, answer) {
     name <- if (is.null(asked$name)) "" else paste0(asked$name, ": ")
     if (!is.null(asked$bits)) return(text_bits(asked, answer, name))
+    if (!is.null(asked$most)) return(read_items(asked, answer, name))
     shown <- function() paste(format(answer), collapse = ", ")
     if (!is.null(asked$low)) {
       if (isTRUE(asked$skip) && (is.null(answer) || (length(answer) == 1 && is.na(answer)))) return(NA_real_)
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer >= asked$low && answer <= asked$high)) {
         stop(name, shown(), " is not a number from ", asked$low, " to ", asked$high)
       }
-      return(min(max((answer - asked$low) / (asked$high - asked$low), 0), 1))
+      unit <- min(max((answer - asked$low) / (asked$high - asked$low), 0), 1)
+      return(if (is.null(asked$knots)) unit else sum(unit >= unlist(asked$knots)))
     }
     if (is.null(asked$labels)) {
       if (!is.numeric(answer) || length(answer) != 1 || !isTRUE(answer %in% (seq_len(asked$size) - 1))) {

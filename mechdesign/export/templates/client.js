@@ -345,7 +345,8 @@ function read(asked, answer) {
     if (typeof answer !== "number" || !(answer >= asked.low && answer <= asked.high)) {
       fail(`${name}${shown} is not a number from ${asked.low} to ${asked.high}`);
     }
-    return Math.min(Math.max((answer - asked.low) / (asked.high - asked.low), 0), 1);
+    const unit = Math.min(Math.max((answer - asked.low) / (asked.high - asked.low), 0), 1);
+    return "knots" in asked ? asked.knots.filter((knot) => unit >= knot).length : unit; // the bin, or the part of the range
   }
   if (asked.labels === null) {
     if (!Number.isInteger(answer) || answer < 0 || answer >= asked.size) {

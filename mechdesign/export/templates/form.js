@@ -166,6 +166,7 @@ function blockOf(block, turn) {
   const id = `q${turn}`;
   const entry = RECIPE.inputs[block.places[0]];
   if (block.several) return ticks(block, id);
+  if ("most" in entry) return itemsField(block, id);
   if ("low" in entry) return numberField(block, id);
   if ("words" in entry) return textField(block, id);
   return entry.size <= MOST_RADIOS ? radios(block, id) : select(block, id);

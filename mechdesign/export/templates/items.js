@@ -16,8 +16,8 @@ function readItems(asked, answer, name) {
   return [...found.entries()].sort((left, right) => left[0] - right[0]);
 }
 
-CODES.items = function (step, answered, bits) {
-  const total = step.items + step.length;
+// The items of a set, sampled or filled with dummies to the length of the step, in order.
+function heldOf(step, answered, bits) {
   let held = answered.map(([code]) => code);
   if ("low" in RECIPE.inputs[0]) {
     // each key becomes one of the ends of its range; an integer is drawn for nothing where there is none
@@ -36,6 +36,12 @@ CODES.items = function (step, answered, bits) {
   held = held.slice(0, step.length);
   for (let place = step.items; held.length < step.length; place++) held.push(place);
   held.sort((left, right) => left - right);
+  return held;
+}
+
+CODES.items = function (step, answered, bits) {
+  const total = step.items + step.length;
+  const held = heldOf(step, answered, bits);
 
   // A uniform subset of the items that are not among some, in order.
   const others = (without, count) => {
@@ -63,4 +69,41 @@ CODES.items = function (step, answered, bits) {
   const flags = new Array(step.items).fill(false);
   for (const item of listed) flags[item] = true;
   return "x" + hex(packed(flags));
+};
+
+// The inverse of a number modulo a prime, by Euclid.
+function inverse(number, prime) {
+  let [before, now, first, second] = [prime, number, 0, 1];
+  while (now > 1) {
+    const times = Math.floor(before / now);
+    [before, now, first, second] = [now, before - times * now, second, first - times * second];
+  }
+  return second < 0 ? second + prime : second;
+}
+
+CODES["set-hashing"] = function (step, answered, bits) {
+  const { prime, length, size } = step;
+  const held = heldOf(step, answered, bits);
+  const left = (number) => ((number % prime) + prime) % prime;
+  let values;
+  if (bits.integer() < whole(step.include)) {
+    let ways;
+    do {
+      const own = bits.below(length);
+      values = held.map(() => bits.below(prime));
+      values[own] = bits.below(size);
+      ways = values.filter((value) => value < size).length;
+    } while (bits.below(ways) !== 0);
+  } else values = held.map(() => size + bits.below(prime - size));
+  const result = [bits.below(prime), ...new Array(length).fill(0)]; // the constant coefficient first
+  for (let turn = 1; turn < length; turn++) {
+    for (let place = length - 1; place >= turn; place--) {
+      values[place] = left((values[place] - values[place - 1]) * inverse(held[place] - held[place - turn], prime));
+    }
+  }
+  for (let place = length - 1; place >= 0; place--) {
+    for (let power = length; power > 0; power--) result[power] = left(result[power - 1] - held[place] * result[power]);
+    result[0] = left(values[place] - held[place] * result[0]);
+  }
+  return result.join(".");
 };

@@ -7,7 +7,7 @@ function cellWords(cell, places) {
   const sizes = RECIPE.steps.sizes;
   const words = [];
   for (const place of [...places].reverse()) {
-    const number = "low" in RECIPE.inputs[place];
+    const number = "low" in RECIPE.inputs[place] && !("size" in RECIPE.inputs[place]);
     const size = number ? (sizes ? sizes[place] : 2) : RECIPE.inputs[place].size;
     const code = cell % size;
     words.unshift(number && code < 2 ? labelOf(place, code) : quoted(labelOf(place, code)));

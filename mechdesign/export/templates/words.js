@@ -26,7 +26,7 @@ function listed(entries) {
 function labelOf(place, code) {
   const entry = RECIPE.inputs[place];
   const block = PAGE.blocks.find((each) => each.places.includes(place));
-  if ("low" in entry) return code === 2 ? sentence("form.skip") : sentence("report.end", { number: numeral(code ? entry.high : entry.low) });
+  if ("low" in entry && !("size" in entry)) return code === 2 ? sentence("form.skip") : sentence("report.end", { number: numeral(code ? entry.high : entry.low) });
   if (block.several) return sentence(`form.${["no", "yes", "skip"][code]}`);
   if (block.labels) return block.labels[code];
   return entry.labels === null ? String(code) : entry.labels[code];

@@ -10,7 +10,7 @@ than :func:`set_variance_bound`, are in docs/families/marginals_items.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, finite_array, integer, privacy_epsilon
 from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
+from mechdesign.families.marginals.items.hashing import SetHashing, hashing_bits, hashing_shares
 from mechdesign.families.marginals.items.selection import (
     MOST_ITEMS,
     MOST_LENGTH,
@@ -61,18 +62,23 @@ def selection_shares(
 
 
 def even_variances(
-    items: int, length: int, sizes: NDArray[np.int64], epsilon: float, held: float | None = None
+    items: int,
+    length: int,
+    sizes: NDArray[np.int64],
+    epsilon: float,
+    held: float | None = None,
+    shares: Callable[..., tuple[Array, Array]] = selection_shares,
 ) -> Array:
     """Return users times the variance of a share, all sets of ``length`` items being equally frequent.
 
-    Or, where users have ``held`` items on average, all sets of one size.
+    Or, where users have ``held`` items on average, all sets of one size. By default of set selection.
 
     Examples
     --------
     >>> even_variances(17, 5, np.array([1, 2]), 1.0).round(3)
     array([14.83 , 17.774])
     """
-    own, other = selection_shares(items, length, sizes, epsilon)
+    own, other = shares(items, length, sizes, epsilon)
     mixed = other + (length if held is None else held) / items * (own - other)
     with np.errstate(divide="ignore"):  # where every subset is a hit
         result: Array = mixed * (1.0 - mixed) / (own - other) ** 2
@@ -112,7 +118,14 @@ def mixed_variance_bound(items: int, shares: Array, epsilon: float) -> float:
     return max(items * draw**2 / spread * noise if spread else 0.0, draw) * (1.0 - SAFETY)
 
 
-def best_report_size(items: int, length: int, epsilon: float, most: int, held: float | None = None) -> int:
+def best_report_size(
+    items: int,
+    length: int,
+    epsilon: float,
+    most: int,
+    held: float | None = None,
+    shares: Callable[..., tuple[Array, Array]] = selection_shares,
+) -> int:
     """Return the number of reported items, at most ``most``, with the least variance.
 
     Examples
@@ -123,10 +136,10 @@ def best_report_size(items: int, length: int, epsilon: float, most: int, held: f
     sizes = np.arange(1, min(most, items) + 1, dtype=np.int64)
     if len(sizes) > EXHAUSTIVE:
         rough = np.unique(np.geomspace(1, sizes[-1], 400).astype(np.int64))
-        place = int(np.argmin(even_variances(items, length, rough, epsilon, held)))
+        place = int(np.argmin(even_variances(items, length, rough, epsilon, held, shares)))
         ends = rough[max(0, place - 1)], rough[min(len(rough) - 1, place + 1)]
         sizes = np.unique(np.linspace(*ends, EXHAUSTIVE).astype(np.int64))
-    return int(sizes[np.argmin(even_variances(items, length, sizes, epsilon, held))])
+    return int(sizes[np.argmin(even_variances(items, length, sizes, epsilon, held, shares))])
 
 
 def item_epsilon(field: str, value: Any) -> float:
@@ -316,15 +329,17 @@ class ItemSets(Problem[SetSelection]):
     def objective(self, variables: Variables) -> float:
         length = integer("length", variables["length"], 1, self.most)
         size = integer("size", variables["size"], 1, self.categories)
-        return self.with_bias(
-            length,
-            float(
-                even_variances(self.categories, length, np.array([size]), self.epsilon, self.held(length))[0]
-            ),
+        shares = hashing_shares if variables.get("hashed") else selection_shares
+        values = even_variances(
+            self.categories, length, np.array([size]), self.epsilon, self.held(length), shares
         )
+        return self.with_bias(length, float(values[0]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how many items reports are too long; they are private by what they are."""
+        """Return by how many items or bits reports are too long; they are private by what they are."""
+        if variables.get("hashed"):
+            bits = hashing_bits(self.categories, int(variables["length"]))
+            return {"report_bits": float(max(0, bits - (self.max_report_bits or bits)))}
         return {"report_items": float(max(0, int(variables["size"]) - self.report_items()))}
 
     def lower_bound(self) -> float:
@@ -337,7 +352,8 @@ class ItemSets(Problem[SetSelection]):
         )
 
     def mechanism(self, solution: Solution[Any]) -> SetSelection:
-        return SetSelection.of(
+        kind = SetHashing if solution.variables.get("hashed") else SetSelection
+        return kind.of(
             self.categories,
             self.epsilon,
             int(solution.variables["length"]),
@@ -379,6 +395,40 @@ def selection_outcome(problem: ItemSets, most: int) -> Outcome:
         }
         for length in problem.lengths()
     ]
+    return best_outcome(problem, designs)
+
+
+def hashing_outcome(problem: ItemSets) -> Outcome:
+    """Return the best length and the best w of set hashing within the limit of bits, with the bound."""
+    lengths = [each for each in problem.lengths() if hashing_fits(problem, each)]
+    if problem.epsilon == 0.0 or not lengths:
+        return selection_outcome(problem, problem.categories)
+    designs = [
+        {
+            "length": length,
+            "size": best_report_size(
+                problem.categories,
+                length,
+                problem.epsilon,
+                problem.categories,
+                problem.held(length),
+                hashing_shares,
+            ),
+            "hashed": 1,
+        }
+        for length in lengths
+    ]
+    return best_outcome(problem, designs)
+
+
+def hashing_fits(problem: ItemSets, length: int) -> bool:
+    """Whether reports of set hashing have at most as many bits as they may."""
+    bits = problem.max_report_bits
+    return bits is None or hashing_bits(problem.categories, length) <= bits
+
+
+def best_outcome(problem: ItemSets, designs: Sequence[Mapping[str, int]]) -> Outcome:
+    """Return the design with the least error, next to the bound."""
     variables = min(designs, key=problem.objective)
     value, bound = problem.objective(variables), problem.lower_bound()
     return Outcome(

@@ -11,7 +11,7 @@ import math
 from itertools import combinations
 
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.families.marginals.item_sets import ItemSets, selection_outcome
+from mechdesign.families.marginals.item_sets import ItemSets, hashing_fits, hashing_outcome, selection_outcome
 
 MOST_ITEMS, MOST_LENGTH = 40, 4
 
@@ -19,6 +19,35 @@ MOST_ITEMS, MOST_LENGTH = 40, 4
 def run_best(problem: ItemSets) -> Outcome:
     """Take the length and the number of reported items with the least error."""
     return selection_outcome(problem, problem.categories)
+
+
+def run_short(problem: ItemSets) -> Outcome:
+    """Take the better of a subset and of a polynomial that names one, within ``max_report_bits``."""
+    outcomes = [run_hashed(problem), run_best(problem)] if hashing_applies(problem) else [run_best(problem)]
+    feasible = [each for each in outcomes if each.variables]
+    return min(feasible, key=lambda each: problem.objective(each.variables)) if feasible else outcomes[-1]
+
+
+def why_not_short(problem: ItemSets) -> str | None:
+    """Return why there is no choice to make, or None."""
+    return "reports may be long: there is no max_report_bits" if problem.max_report_bits is None else None
+
+
+def run_hashed(problem: ItemSets) -> Outcome:
+    """Report a random polynomial whose values name the subset."""
+    return hashing_outcome(problem)
+
+
+def hashing_applies(problem: ItemSets) -> bool:
+    """Whether a length exists whose polynomials are short enough."""
+    return any(hashing_fits(problem, length) for length in problem.lengths())
+
+
+def why_not_hashed(problem: ItemSets) -> str | None:
+    """Return why set hashing does not apply, or None."""
+    if hashing_applies(problem):
+        return None
+    return f"a polynomial for {problem.most} items has more than max_report_bits = {problem.max_report_bits}"
 
 
 def run_sampled(problem: ItemSets) -> Outcome:
@@ -90,7 +119,11 @@ def why_not_overlaps(problem: ItemSets) -> str | None:
 
 
 METHODS = (
+    Method("short-report", ItemSets, "analytic", "the better of the two below, within max_report_bits",
+           run_short, why_not_short),
     Method("set-selection", ItemSets, "analytic", "the best number of reported items", run_best),
+    Method("set-hashing", ItemSets, "analytic", "the same by random polynomials: short reports of long lists",
+           run_hashed, why_not_hashed),
     Method("sampled-item", ItemSets, "analytic", "padding and sampling: one item is reported", run_sampled),
     Method("overlaps", ItemSets, "numeric", "enumeration of likely overlaps", run_overlaps, why_not_overlaps),
-)
+)  # fmt: skip

@@ -48,6 +48,7 @@ from mechdesign.exact.randomness import exp_written
 from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
 from mechdesign.families.marginals.weeks.cells import KINDS
 from mechdesign.families.marginals.weeks.law import single_variance
+from mechdesign.families.marginals.weeks.numbers import bin_edges, increasing
 from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 Array = NDArray[np.float64]
@@ -155,6 +156,24 @@ def _distinct(problem: Weekly, field: str, value: Any) -> int:
     return number
 
 
+def _edges(problem: Weekly, field: str, value: Any) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    if problem.labels is not None:
+        raise ParameterError(field, "are given with labels", "give one of them")
+    return tuple(increasing(field, value, 2).tolist())
+
+
+def _count(problem: Weekly, field: str, value: Any) -> int:
+    if problem.edges is None:
+        return int(listed_count(MOST_CATEGORIES)(problem, field, value))
+    if value is None and len(problem.edges) == 2:
+        raise ParameterError(field, "is missing", "write categories = 10, or all edges of the bins")
+    number = integer(field, len(problem.edges) - 1 if value is None else value, 2)
+    bin_edges("edges", problem.edges, number)
+    return number
+
+
 @frozen_problem()
 class Weekly(Problem[WeeklyResponse]):
     r"""The permanent report and the weekly ones with the least variance over so many weeks.
@@ -206,9 +225,15 @@ class Weekly(Problem[WeeklyResponse]):
         form="sequence of str",
         default=None,
     )
+    edges: Sequence[float] | None = related(
+        "Edges of bins, where people give a number; two are a range of ``categories`` equal bins.",
+        _edges,
+        form="sequence of float",
+        default=None,
+    )
     categories: Kept[int, int | None] = related(
-        "Their number k, at least 2; not needed with ``labels``.",
-        listed_count(MOST_CATEGORIES),
+        "Their number k, at least 2; not needed with ``labels`` or ``edges``.",
+        _count,
         form="int",
         limits={"minimum": 2, "maximum": MOST_CATEGORIES},
         default=None,
@@ -367,4 +392,5 @@ class Weekly(Problem[WeeklyResponse]):
             kind=variables["kind"],
             cells=variables["cells"],
             labels=self.labels,
+            edges=self.edges,
         )

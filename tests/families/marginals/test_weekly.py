@@ -444,3 +444,66 @@ def test_the_commands_remember_estimate_and_refuse_in_one_line(tmp_path, capsys,
         assert said.count("\n") == 1
     assert main(["run", "m.json", "change", "week1.csv", "week2.csv"]) == 2
     assert "answers cannot change; build with distinct = 2 or more" in capsys.readouterr().err
+
+
+EDGES = [0.0, 10.0, 20.0, 30.0, 50.0, 100.0]
+CELLS = [
+    {"distinct": 1},
+    {"distinct": 5, "kind": "hashed", "cells": 2},
+    {"distinct": 5, "kind": "bins", "cells": 2},
+]
+
+
+@pytest.mark.parametrize("cells", CELLS, ids=["answers", "buckets", "named bins"])
+def test_sums_of_bins_have_the_sample_variance_of_each_users_own_sum(cells):
+    """The counts of pairs against the sums of each user, formed one by one."""
+    mechanism = WeeklyResponse.of(5, 4.0, 1.0, 1, 1, weeks=4, edges=EDGES, **cells)
+    numbers = np.random.default_rng(3).uniform(0.0, 100.0, 500)
+    reports = mechanism.randomize(numbers, rng=1)
+    scores, _ = mechanism.report_tables(mechanism.read(reports))
+    own = np.column_stack([scores @ EDGES[:-1], scores @ EDGES[1:], np.cumsum(scores, axis=1)[:, :-1]])
+    estimate = mechanism.estimate(reports)
+    assert estimate.mean.value == pytest.approx(own[:, :2].mean(), rel=1e-9)
+    errors = own.std(axis=0, ddof=1) / np.sqrt(500)
+    assert estimate.mean.standard_error == pytest.approx(errors[:2].max(), rel=1e-9)
+    halves = mechanism.aggregator(), mechanism.aggregator()
+    halves[0].update(reports[:200])
+    halves[1].update(reports[200:])
+    halves[0].merge(halves[1])
+    assert halves[0].estimate().mean == estimate.mean
+
+
+def test_numbers_are_in_the_bin_above_their_edge_and_in_the_same_one_everywhere():
+    codec = WeeklyResponse.of(5, 4.0, 1.0, 1, 1, weeks=4, edges=EDGES).codec
+    assert codec.codes([0, 9.999999, 10, 29.9, 30, 50, 100]).tolist() == [0, 0, 1, 2, 3, 4, 4]
+    assert codec.codes([-5, 200], clip=True).tolist() == [0, 4]
+
+
+def test_the_mean_is_covered_wherever_numbers_are_in_their_bins():
+    """All numbers at the lower ends: 95 % one-sided; 30 rounds, below 24 with a probability below 1e-4."""
+    mechanism = WeeklyResponse.of(5, 4.0, 2.0, 1, 1, weeks=3, edges=EDGES)
+    random, covered = np.random.default_rng(5), 0
+    for _ in range(30):
+        numbers = np.array(EDGES[:-1])[random.integers(0, 5, 300)]
+        memory = mechanism.remember(numbers, rng=int(random.integers(1 << 30)))
+        weeks = [memory.report(rng=int(random.integers(1 << 30))) for _ in range(2)]
+        low, high = mechanism.estimate_weeks(weeks).mean.interval(0.9)
+        covered += low <= numbers.mean() <= high
+    assert covered >= 24
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"edges": [0]}, r"edges: \[0\] are not 2 or more increasing numbers"),
+        ({"edges": [0, 0, 1]}, "increasing numbers"),
+        ({"edges": [0, 9]}, "categories: is missing; write categories = 10"),
+        ({"edges": [0, 1, 2], "categories": 4}, "3 of them for 4 bins; give 5"),
+        ({"edges": [0, 9], "categories": 129}, "129 bins are too many; give at most 128"),
+        ({"edges": [0, 9], "labels": ["a", "b"]}, "edges: are given with labels"),
+    ],
+)
+def test_edges_that_are_none_are_one_line(fields, fault):
+    with pytest.raises(ParameterError, match=fault) as caught:
+        md.solve(md.Weekly(epsilon_all=4.0, epsilon_week=1.0, **fields)).mechanism()
+    assert "\n" not in str(caught.value)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
+    CLIP,
     COLUMN,
     POPULATION,
     SEED,
@@ -252,12 +253,13 @@ def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]
     randomize, estimate = operations
     people = (*randomize.takes, Column("user", "identifier of the user, see --key", any_name=True))
     weekly = "a report of each user for this week, from the permanent sets that the file keeps"
+    clip = (CLIP,) if mechanism.codec.clips else ()
     joint, shared = (COLUMN, POPULATION, UNMARKED), {"several": True}
     return (
         randomize,
         Operation(
             "remember", weekly, people, randomize.gives, partial(_weekly, mechanism),
-            (STATE, KEY, COLUMN, SEED), in_order=True,
+            (STATE, KEY, COLUMN, *clip, SEED), in_order=True,
         ),
         estimate,
         Operation("weeks", f"the mean share over weeks {SAME}", estimate.takes, (),
@@ -302,7 +304,10 @@ def _weekly(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Sett
         with located(source, key):
             users += identifiers(np.asarray(block[key]).tolist(), seen)
         with located(source, column):
-            codes.append(mechanism.codec.codes(block[column]))
+            clip = bool(settings["clip"])
+            if clip:
+                settings.count(*mechanism.codec.moved(block[column]))
+            codes.append(mechanism.codec.codes(block[column], clip))
     memory = PermanentSets.load(mechanism, state) if os.path.exists(state) else PermanentSets(mechanism)
     if memory.path is None:
         memory.save(state)

@@ -112,6 +112,12 @@ class WeeklyScores:
         result: Array = (np.asarray(fits, dtype=np.float64) - low * np.asarray(about)) / scale
         return result
 
+    @property
+    def scale(self) -> float:
+        """By what support is divided: P - Q, times the share of users whose reports are about an answer."""
+        high, low = map(float, self.chances)
+        return float(self.cells.share) * (high - low)
+
     def split(self, counts: Codes, reports: int) -> tuple[Codes, Codes]:
         """Return the two parts of a server's counters."""
         size = self.cells.categories
@@ -149,7 +155,7 @@ class SpreadLimits(ScoreTestLimits):
     users : int
     second, third, fourth : (n,) array
         Cumulants of the number, estimated.
-    step : float
+    step : float or (n,) array
         The least distance of two sums of them.
     """
 
@@ -157,7 +163,12 @@ class SpreadLimits(ScoreTestLimits):
     second: Array
     third: Array
     fourth: Array
-    step: float
+    step: float | Array
+
+    def part(self, places: slice) -> SpreadLimits:
+        """Return the limits of some of the means."""
+        step = np.broadcast_to(self.step, self.second.shape)[places]
+        return SpreadLimits(self.users, self.second[places], self.third[places], self.fourth[places], step)
 
     def standard_error(self) -> Array:
         errors: Array = np.sqrt(self._least() / self.users)
@@ -190,7 +201,7 @@ class Spread:
             power = power * numbers
             self.sums[order] += power.sum(axis=0)
 
-    def limits(self, step: float) -> tuple[Array, SpreadLimits]:
+    def limits(self, step: float | Array) -> tuple[Array, SpreadLimits]:
         """Return the means, and their limits."""
         mean, second, third, fourth = self.sums / self.users
         variance, skew, kurtosis = cumulants(mean, second, third, fourth)
@@ -260,21 +271,31 @@ def linked_estimate(
     names : tuple of str
     population : bool
     """
-    size, users = scores.cells.categories, len(tables[0][0])
-    high, low = map(float, scores.chances)
-    scale = float(scores.cells.share) * (high - low)
-    spread, rows = Spread(size), max(1, ENTRIES // size)
-    for start in range(0, users, rows):
-        total = np.zeros((min(rows, users - start), size))
-        for (front, sets), share in zip(tables, weights, strict=True):
-            fits, about = scores.cells.supports(front[start : start + rows], sets[start : start + rows])
-            total += share * (fits - low * (1.0 if about is None else about)) / scale
-        spread.add(total)
-    change = sum(weights) == 0.0
-    mean, limits = spread.limits(min(map(abs, weights)) / scale)
+    users = len(tables[0][0])
+    mean, limits = spread_of(scores, tables, weights).limits(min(map(abs, weights)) / scores.scale)
     errors, notes = limits.standard_error(), few_users(users)
+    change = sum(weights) == 0.0
     if change:
         notes += implausible(names, mean, errors, -1.0, 1.0)
         return ChangeEstimate(mean, errors, users, names, population, limits, notes)
     notes += implausible(names, mean, errors, 0.0, 1.0)
     return FrequencyEstimate(mean, errors, users, names, population, None, limits, notes)
+
+
+def spread_of(
+    scores: WeeklyScores,
+    tables: Sequence[tuple[Packed, Packed]],
+    weights: Sequence[float],
+    sums: Array | None = None,
+) -> Spread:
+    """Return the spread among users of their weighted scores, or of sums of these, one a column."""
+    size, users = scores.cells.categories, len(tables[0][0])
+    low = float(scores.chances[1])
+    spread, rows = Spread(size if sums is None else sums.shape[1]), max(1, ENTRIES // size)
+    for start in range(0, users, rows):
+        total = np.zeros((min(rows, users - start), size))
+        for (front, sets), share in zip(tables, weights, strict=True):
+            fits, about = scores.cells.supports(front[start : start + rows], sets[start : start + rows])
+            total += share * (fits - low * (1.0 if about is None else about)) / scores.scale
+        spread.add(total if sums is None else total @ sums)
+    return spread

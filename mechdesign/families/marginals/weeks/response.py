@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.codec import Codes
+from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
@@ -45,8 +45,24 @@ from mechdesign.families.marginals.oracles.blocks import set_sizes
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, audit_classes
 from mechdesign.families.marginals.weeks.cells import KINDS, AnswerCells, Cells, cell_map
 from mechdesign.families.marginals.weeks.device import PermanentSets, weekly_operations
-from mechdesign.families.marginals.weeks.estimates import ChangeEstimate, WeeklyScores, linked_estimate
+from mechdesign.families.marginals.weeks.estimates import (
+    ChangeEstimate,
+    WeeklyScores,
+    linked_estimate,
+    spread_of,
+)
 from mechdesign.families.marginals.weeks.law import WeeklyLaw, composed_within
+from mechdesign.families.marginals.weeks.numbers import (
+    Binned,
+    are_pairs,
+    bin_edges,
+    limits_of_pairs,
+    pair_counts,
+    single_counts,
+    steps_of,
+    sums_of,
+    with_numbers,
+)
 
 MOST_WEEKS = 1 << 20
 
@@ -109,6 +125,8 @@ class WeeklyResponse(SupportOracle):
     cells : int
         Number of answers, buckets or named bins.
     labels : sequence of str, optional
+    edges : sequence of float, optional
+        Of the bins that the answers are: then people give a number.
 
     Notes
     -----
@@ -143,8 +161,12 @@ class WeeklyResponse(SupportOracle):
         kind: str = "answers",
         cells: int | None = None,
         labels: Sequence[str] | None = None,
+        edges: Sequence[float] | None = None,
     ) -> None:
         super().__init__(categories, epsilon, labels)
+        self.edges = None if edges is None else bin_edges("edges", edges, self.labels.size).tolist()
+        if isinstance(self.codec, Binned):
+            self.labels = self.codec.labels
         self.week_epsilon = double_epsilon(week_epsilon, "week_epsilon")
         number = self.labels.size if cells is None else integer("cells", cells, 1)
         self.cells: Cells = cell_map(one_of("kind", kind, KINDS), self.labels.size, number)
@@ -168,6 +190,7 @@ class WeeklyResponse(SupportOracle):
         kind: str = "answers",
         cells: int | None = None,
         labels: Sequence[str] | None = None,
+        edges: Sequence[float] | None = None,
     ) -> Self:
         """Return the one with these sizes that uses both promises, rounded so that they hold exactly."""
         number = integer("categories", categories, 2)
@@ -184,7 +207,7 @@ class WeeklyResponse(SupportOracle):
         law = WeeklyLaw.of(map_of.count, size, week_size, each, exp_written(week_epsilon))
         return cls(
             number, privacy_epsilon(epsilon), privacy_epsilon(week_epsilon, "week_epsilon"),
-            size, week_size, law.include, law.near, weeks, distinct, kind, count, labels,
+            size, week_size, law.include, law.near, weeks, distinct, kind, count, labels, edges,
         )  # fmt: skip
 
     # What it is
@@ -211,6 +234,14 @@ class WeeklyResponse(SupportOracle):
             "kind": self.cells.kind,
             "cells": self.cells.count - (self.cells.kind == "bins"),
         }
+
+    def content(self) -> dict[str, Any]:
+        edges = {} if self.edges is None else {"labels": None, "edges": self.edges}
+        return {**super().content(), **edges}
+
+    @cached_property
+    def codec(self) -> Codec:
+        return super().codec if self.edges is None else Binned(self.edges)
 
     def _figures(self) -> str:
         sizes = f"sets of {self.law.size} and {self.law.week_size} of {counted(self.law.cells, 'cell')}"
@@ -334,22 +365,33 @@ class WeeklyResponse(SupportOracle):
 
     @property
     def counters(self) -> int:
-        return self.cells.counters
+        return self.cells.counters if self.edges is None else self.cells.counters**2
+
+    def supports(self, counts: Codes, users: int) -> Codes:
+        return counts if self.edges is None else single_counts(counts)
 
     def count(self, reports: Packed) -> Codes:
         total = np.zeros(self.counters, dtype=np.int64)
         rows = max(1, (1 << 22) // self.labels.size)
         for start in range(0, len(reports), rows):
             front, sets = self.parts_of(reports[start : start + rows])
-            total += self.cells.counts(front, np.ascontiguousarray(sets))
+            packed = np.ascontiguousarray(sets)
+            if self.edges is None:
+                total += self.cells.counts(front, packed)
+            else:
+                total += pair_counts(*self.cells.supports(front, packed))
         return total
 
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
-        size = self.labels.size
-        damaged = isinstance(self.cells, AnswerCells) and sum(counts) != self.law.week_size * users
+        size, damaged = self.labels.size, False
+        if self.edges is not None:
+            pairs = np.array(counts, dtype=np.int64)
+            counts, damaged = single_counts(pairs).tolist(), not are_pairs(pairs)
+        if isinstance(self.cells, AnswerCells):
+            damaged = damaged or sum(counts) != self.law.week_size * users
         if len(counts) > size:
-            pairs = zip(counts[:size], counts[size:], strict=True)
-            damaged = any(fits > about for fits, about in pairs)
+            parts = zip(counts[:size], counts[size:], strict=True)
+            damaged = damaged or any(fits > about for fits, about in parts)
         if damaged:
             raise DataError(
                 "aggregator", "the counts are damaged: no such reports exist", "count the reports again"
@@ -357,7 +399,12 @@ class WeeklyResponse(SupportOracle):
 
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
         require_no_mask(counts, "counts")
-        return self.scores.estimate(counts, users, self._names, population)
+        shares = self.scores.estimate(self.supports(counts, users), users, self._names, population)
+        if not isinstance(self.codec, Binned):
+            return shares
+        sums, low = sums_of(self.codec.edges), float(self.scores.chances[1])
+        limits = limits_of_pairs(counts, users, sums, low, self.scores.scale)
+        return with_numbers(shares, self.codec, limits)
 
     @rng_alone
     def estimate_weeks(self, tables: Sequence[Any], population: bool = False) -> FrequencyEstimate:
@@ -383,13 +430,22 @@ class WeeklyResponse(SupportOracle):
         True
         """
         read = self._weeks_of(tables)
-        if self.distinct == 1:
-            counts = sum((self.count(packed) for packed in read), np.zeros(self.counters, dtype=np.int64))
-            return self.scores_of(len(read)).estimate(counts, len(read[0]), self._names, population)
         parts = [self.parts_of(packed) for packed in read]
-        result = linked_estimate(self.scores, parts, [1.0 / len(read)] * len(read), self._names, population)
-        assert isinstance(result, FrequencyEstimate)
-        return result
+        weights = [1.0 / len(read)] * len(read)
+        if self.distinct == 1:
+            counts = [self.supports(self.count(packed), len(packed)) for packed in read]
+            scores = self.scores_of(len(read))
+            result = scores.estimate(np.sum(counts, axis=0), len(read[0]), self._names, population)
+        else:
+            linked = linked_estimate(self.scores, parts, weights, self._names, population)
+            assert isinstance(linked, FrequencyEstimate)
+            result = linked
+        if not isinstance(self.codec, Binned):
+            return result
+        sums = sums_of(self.codec.edges)
+        steps = steps_of(sums, self.scores.scale * len(read))
+        _, limits = spread_of(self.scores, parts, weights, sums).limits(steps)
+        return with_numbers(result, self.codec, limits)
 
     @rng_alone
     def estimate_change(self, before: Any, after: Any, population: bool = False) -> ChangeEstimate:
