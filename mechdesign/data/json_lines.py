@@ -5,21 +5,31 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, unread
-from mechdesign.data.intake import MESSAGE_FORMAT, Mask, Values, plain_column
+from mechdesign.data.intake import MESSAGE_FORMAT, Coded, Mask, Values, plain_column
 from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
+from mechdesign.data.uniform_lines import LineForm
 from mechdesign.work.files import parse_json
 
-LINES = 1 << 16
-"""Lines that are collected before they become a piece."""
+BYTES = 1 << 21
+"""What is read at a time; its lines become a piece."""
+
+REPEATED = 4
+"""A column whose texts stand so often on average is coded."""
+
+MESSAGE_KEY = "format"
+"""Where a message says that it is one."""
+
+Column = Coded | Sequence[Any]
+"""The values of a column as they stand in the file."""
 
 
 def json_problem(error: Exception, lines: bool = True) -> str:
@@ -84,6 +94,7 @@ def _not_plain(text: str) -> float:
     raise ValueError(text)
 
 
+_PLAIN_DECODER = json.JSONDecoder(parse_constant=_not_plain)
 _DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_not_plain)
 
 
@@ -110,6 +121,74 @@ SHORT = 1 << 16
 """Bytes of a line that is read at once."""
 
 
+def plain_columns(lines: bytes, names: Sequence[str]) -> dict[str, Sequence[Any]] | None:
+    r"""Return the columns of lines that are each a row of these names; None where one may be none.
+
+    All lines are read as one list. No text of JSON goes beyond its line, and no row holds another one. So
+    each line is a row when there are as many rows as lines and every line begins like one. Each text and each
+    name has two quotes, and their number says that no name appears twice in a row.
+
+    Examples
+    --------
+    >>> plain_columns(b'{"a": 1, "b": null}\n{"b": "x", "a": 2}\n', ["a", "b"])
+    {'a': (1, 2), 'b': (None, 'x')}
+    >>> plain_columns(b'{"a": 1, "b": 3, "a": 1}\n', ["a", "b"]) is None
+    True
+    """
+    count = lines.count(b"\n")
+    if lines[:1] != b"{" or lines.count(b"\n{") != count - 1 or b'\\"' in lines:
+        return None
+    try:
+        rows = _PLAIN_DECODER.decode(f"[{lines[:-1].decode()}]".replace("\n", ",\n"))
+        if len(rows) != count or set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(names)}:
+            return None
+        columns = {name: tuple(map(itemgetter(name), rows)) for name in names}
+    except (ValueError, KeyError, RecursionError):
+        return None
+    texts = 0
+    for column in columns.values():
+        kinds = set(map(type, column))
+        if not PLAIN.issuperset(kinds) or math.inf in column or -math.inf in column:
+            return None
+        texts += sum(type(value) is str for value in column) if kinds != {str} else count
+    return columns if lines.count(b'"') == 2 * (count * len(names) + texts) else None
+
+
+def column_of(column: Column) -> Values:
+    """Return the values of a column: texts that stand often by codes, numbers as numbers.
+
+    Examples
+    --------
+    >>> column_of(["yes"] * 4).codes.tolist(), column_of(["yes", "no"]), column_of([1, 2.5])
+    ([0, 0, 0, 0], array(['yes', 'no'], dtype='<U3'), array([1. , 2.5]))
+    """
+    if isinstance(column, Coded):
+        return column
+    if set(map(type, column)) == {str}:
+        places = {word: number for number, word in enumerate(dict.fromkeys(column))}
+        if len(places) * REPEATED <= len(column):
+            table = np.empty(len(places), dtype=object)
+            table[:] = list(places)
+            return Coded(table, np.fromiter(map(places.__getitem__, column), np.int64, count=len(column)))
+    return plain_column(column)
+
+
+def _whole_lines(binary: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces of whole lines; of a line that is too long only the beginning."""
+    rest = b""
+    while block := binary.read(BYTES):
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield rest + block[:end]
+            rest = block[end:]
+        else:
+            rest += block
+            if len(rest) > MOST_BYTES:
+                break
+    if rest:
+        yield rest
+
+
 class JsonTable(FileTable):
     """A file in UTF-8 with a JSON object a line: a row by its columns, or a message with several rows.
 
@@ -119,52 +198,63 @@ class JsonTable(FileTable):
     def _columns(self) -> tuple[str, ...]:
         with self._errors(), self.path.open("rb") as binary:
             require_text(self.name, binary.read(HEAD))
-        for _, row in self._rows():
-            return tuple(row)
+            binary.seek(0)
+            for number, line in enumerate(iter(lambda: binary.readline(MOST_BYTES + 1), b""), start=1):
+                for row in self._objects(f"{self.name}: line {number}", line) if line.strip() else ():
+                    self._names = dict.fromkeys(row)
+                    return tuple(row)
         raise DataError(self.name, "is empty", "give one JSON object a line")
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
-        size = max(1, os.path.getsize(self.path))
-        rows: list[tuple[Any, ...]] = []
-        read = itemgetter(columns[0], *columns)  # the first one twice: of one name it returns no tuple
-        for place, row in self._rows():
-            rows.append(read(row)[1:])
-            if len(rows) == LINES:
-                yield self._piece(columns, rows, min(1.0, place / size))
-                rows = []
-        if rows:
-            yield self._piece(columns, rows, 1.0)
-
-    def _piece(self, columns: Sequence[str], rows: list[tuple[Any, ...]], part: float) -> Raw:
-        values: dict[str, Values] = {}
-        missing: dict[str, Mask] = {}
-        for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-            if self.missing.codes:
-                gone = [value is None or self.missing.is_missing(value) for value in column]
-            else:
-                gone = list(map({None, ""}.__contains__, column))
-            values[name], missing[name] = plain_column(column), np.array(gone, dtype=np.bool_)
-        return values, missing, part
-
-    def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield how many bytes were read, and the next row."""
-        names: list[str] | None = None
-        place = 0
+        size, number, done = max(1, os.path.getsize(self.path)), 1, 0
         with self._errors(), self.path.open("rb") as binary:
-            for number, line in enumerate(iter(lambda: binary.readline(MOST_BYTES + 1), b""), start=1):
-                place += len(line)
-                if not line.strip():
-                    continue
-                plain = flat_row(line) if len(line) < SHORT else None
-                rows = [plain] if plain else self._objects(f"{self.name}: line {number}", line)
-                for row in rows:
-                    names = list(row) if names is None else names
-                    if list(row) != names and sorted(row) != sorted(names):
-                        difference = f"the columns {', '.join(row)}, not {', '.join(names)}"
-                        raise DataError(
-                            f"{self.name}: line {number}", difference, "give every row the same ones"
-                        )
-                    yield place, row
+            for block in _whole_lines(binary):
+                done += len(block)
+                piece = self._values(block, number, columns)
+                number += block.count(b"\n")
+                if piece:
+                    yield self._piece(piece, min(1.0, done / size))
+
+    def _values(self, block: bytes, number: int, columns: Sequence[str]) -> Mapping[str, Column]:
+        """Return the columns of a block of lines, of which the first has this number; none of blank lines."""
+        lines = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+        lines = lines if lines.endswith(b"\n") else lines + b"\n"
+        if MESSAGE_KEY not in self.columns:
+            form = LineForm.of(lines[: min(lines.index(b"\n"), SHORT)])
+            alike = form is not None and sorted(form.names) == sorted(self.columns)
+            piece = form.columns(lines, columns) if form is not None and alike else None
+            piece = piece or plain_columns(lines, self.columns)
+            if piece is not None:
+                return {name: piece[name] for name in columns}
+        read = itemgetter(columns[0], *columns)  # the first one twice: of one name it returns no tuple
+        rows = list(map(read, self._rows(block, number)))
+        return dict(zip(columns, list(zip(*rows, strict=True))[1:], strict=False))
+
+    def _piece(self, columns: Mapping[str, Column], part: float) -> Raw:
+        values = {name: column_of(column) for name, column in columns.items()}
+        return values, {name: self._missing(columns[name], values[name]) for name in values}, part
+
+    def _missing(self, column: Column, values: Values) -> Mask:
+        """Return which values of a column are missing."""
+        if isinstance(values, Coded):
+            mask: Mask = np.array(list(map(self.missing.is_missing, values.values.tolist())))[values.codes]
+            return mask
+        if not self.missing.codes:
+            return np.array(list(map({None, ""}.__contains__, column)), dtype=np.bool_)
+        gone = [value is None or self.missing.is_missing(value) for value in column]
+        return np.array(gone, dtype=np.bool_)
+
+    def _rows(self, block: bytes, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a block of lines, of which the first has this number."""
+        for place, line in enumerate(block.split(b"\n"), start=number):
+            if not line.strip():
+                continue
+            plain = flat_row(line) if len(line) < SHORT else None
+            for row in [plain] if plain else self._objects(f"{self.name}: line {place}", line):
+                if row.keys() != self._names.keys():
+                    difference = f"the columns {', '.join(row)}, not {', '.join(self._names)}"
+                    raise DataError(f"{self.name}: line {place}", difference, "give every row the same ones")
+                yield row
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -97,7 +97,7 @@ def _csv_block(columns: list[Values]) -> bytes | memoryview:
     column = _coded(columns[0]) if len(columns) == 1 else None
     if column is not None:
         lines = [_csv_lines([[value]]) for value in _harmless(column.values)]
-        if len(column) >= MANY and len(lines) ** 3 > RUNS and "pyarrow" in sys.modules:
+        if len(column) >= MANY and len(lines) ** 3 > RUNS and sys.modules.get("pyarrow") is not None:
             return joined(column.codes, lines)
         return _put_together(column.codes, [line.encode("utf-8") for line in lines])
     if len(columns) == 1 and not isinstance(columns[0], Coded) and columns[0].dtype.kind == "U":

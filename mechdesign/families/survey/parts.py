@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from abc import abstractmethod
@@ -26,6 +27,7 @@ from mechdesign.collect.report_scores import counted_tables, relative_likelihood
 from mechdesign.core.errors import MethodError, ParameterError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
+from mechdesign.data.intake import Coded, Values
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -88,8 +90,8 @@ class SurveyPart(Sealed):
         return self.mechanism.aggregator()
 
     @abstractmethod
-    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
-        """Return a report for each user, as a text without ':' and '|'."""
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str] | Coded:
+        """Return a report for each user, as a text without ':' and '|'; coded where few texts are possible."""
 
     @abstractmethod
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
@@ -152,14 +154,12 @@ class TablePart(SurveyPart):
             what = f"an oracle of {mechanism.labels.size} categories for {math.prod(self.sizes)} cells"
             raise ParameterError("designs", what)
 
-    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str]:
+    def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str] | Coded:
         cell = np.zeros(len(answers[self.places[0]]), dtype=np.int64)
         for place, size in zip(self.places, self.sizes, strict=True):
             cell *= size
             cell += categories_of(questions, place, answers, source)
-        written = np.asarray(self.mechanism.written(self.mechanism.draw(cell, source)))
-        texts: list[str] = written.astype(str).tolist()
-        return texts
+        return coded_texts(self.mechanism.written(self.mechanism.draw(cell, source)))
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
@@ -286,6 +286,50 @@ def has_type(mechanism: object, word: str) -> bool:
     (True, False)
     """
     return any(vars(kind).get("type") == word for kind in type(mechanism).__mro__)
+
+
+FEW_TEXTS = 1 << 12
+"""Different texts up to which reports are kept as numbers of these."""
+
+
+def coded_texts(written: Values) -> list[str] | Coded:
+    """Return reports as texts: coded where they are names, or whole numbers of a short range from 0.
+
+    Examples
+    --------
+    >>> coded_texts(np.array([1, 0, 1])).values.tolist(), coded_texts(np.array(["x2a"]))
+    (['0', '1'], ['x2a'])
+    """
+    if isinstance(written, Coded):
+        return Coded(written.values.astype(str), written.codes)
+    if written.dtype.kind in "iu" and len(written) and 0 <= written.min() and written.max() < FEW_TEXTS:
+        return Coded(np.arange(int(written.max()) + 1).astype(str), written)
+    texts: list[str] = written.astype(str).tolist()
+    return texts
+
+
+def joined_texts(start: str, columns: Sequence[list[str] | Coded]) -> tuple[list[str], Codes]:
+    """Return the different texts of the reports of all parts, between '|', and which of them each user has.
+
+    Examples
+    --------
+    >>> columns = [Coded(np.array(["0", "1"]), np.array([1, 0, 1])), Coded(np.array(["7"]), np.zeros(3, int))]
+    >>> texts, codes = joined_texts("2:", columns)
+    >>> texts, codes.tolist()
+    (['2:0|7', '2:1|7'], [1, 0, 1])
+    >>> joined_texts("0:", [["3", "x2a"]])[0]
+    ['0:3', '0:x2a']
+    """
+    coded = [column for column in columns if isinstance(column, Coded)]
+    if len(coded) == len(columns) and math.prod(len(column.values) for column in coded) <= FEW_TEXTS:
+        codes = np.zeros(len(coded[0]), dtype=np.int64)
+        for column in coded:
+            codes = codes * len(column.values) + column.codes
+        words = itertools.product(*(column.values.tolist() for column in coded))
+        return [start + "|".join(row) for row in words], codes
+    listed = (np.asarray(column).tolist() if isinstance(column, Coded) else column for column in columns)
+    texts = [start + "|".join(row) for row in zip(*listed, strict=True)]
+    return texts, np.arange(len(texts))
 
 
 def categories_of(questions: Questions, place: int, answers: Answers, source: BitSource) -> Codes:

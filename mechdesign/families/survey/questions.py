@@ -391,12 +391,16 @@ class Question(_Asked):
             For an answer that is not possible, with its row; also where one skips what may not be skipped.
         """
         what = f"question '{self.name}'"
+        if isinstance(column, Coded):
+            with suppress(DataError):  # said again below, with the row
+                return self.encode(column.values, clip).take(column.codes)
+            column = column.values.take(column.codes)
         if self.is_mean:
             self._require_answers(column, what)
             return self.domain.to_unit(self.domain.check(column, clip))
         if self.kind != "number":
             return self._coded(column, what)
-        column = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
+        column = np.asarray(column)
         absent = absent_in(column)
         if absent.any() and not self.skip:
             self._require_answers(column, what)
@@ -418,9 +422,6 @@ class Question(_Asked):
             raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
 
     def _coded(self, column: Any, what: str) -> Codes:
-        if isinstance(column, Coded):
-            with suppress(DataError):  # said again below, with the row
-                return self._coded(column.values, what).take(column.codes)
         array = with_words(np.asarray(column))
         absent = absent_in(array, self.labels)
         if absent.any():
@@ -431,8 +432,7 @@ class Question(_Asked):
 
     def _require_answers(self, column: Any, what: str) -> None:
         """Raise RowError where somebody skips a question that may not be skipped."""
-        values = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
-        absent = absent_in(values, self.labels)
+        absent = absent_in(np.asarray(column), self.labels)
         if absent.any():
             remedy = "ask for an answer, or allow it with skip = true"
             raise RowError(what, int(np.argmax(absent)), "has no answer, which is not allowed", remedy)

@@ -169,7 +169,7 @@ def _randomized(mechanism: SurveyMechanism, sources: Sequence[Source], settings:
     bits = mechanism.source(settings["seed"])
     name = marked(REPORT, mechanism.survey_digest)
     for _, answers in _answers(mechanism, sources, settings):
-        yield {name: mechanism.draw(answers, bits)}
+        yield {name: mechanism.coded_reports(answers, bits)}
 
 
 def _remembered(mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:

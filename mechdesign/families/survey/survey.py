@@ -41,10 +41,10 @@ from mechdesign.core.validation import (
 from mechdesign.core.values import USERS, Forecast, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.intake import Intake
+from mechdesign.data.intake import Coded, Intake
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, float_up
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
-from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
+from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart, joined_texts
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
 from mechdesign.families.survey.report_scores import survey_pairs, survey_scores
@@ -329,15 +329,22 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
 
     def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return the reports for encoded answers."""
-        reports: NDArray[Any] = np.empty(len(answers[0]), dtype=object)
-        for start, numbers in self.split.draw(len(reports), source):
+        return np.asarray(self.coded_reports(answers, source))
+
+    def coded_reports(self, answers: Answers, source: BitSource) -> Coded:
+        """Return the reports for encoded answers, each different text once."""
+        codes = np.empty(len(answers[0]), dtype=np.int64)
+        places: dict[str, int] = {}
+        for start, numbers in self.split.draw(len(codes), source):
             for number, parts in enumerate(self.split.branches):
                 rows = start + np.flatnonzero(numbers == number)
                 if len(rows):
                     chosen = [column[rows] for column in answers]
-                    texts = (part.draw(self.questions, chosen, source) for part in parts)
-                    reports[rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
-        return reports.astype(str)
+                    drawn = [part.draw(self.questions, chosen, source) for part in parts]
+                    texts, own = joined_texts(f"{number}:", drawn)
+                    known = np.array([places.setdefault(text, len(places)) for text in texts])
+                    codes[rows] = known[own]
+        return Coded(np.array(list(places), dtype=str), codes)
 
     def recipe(self) -> Recipe:
         questions = self.questions.all
