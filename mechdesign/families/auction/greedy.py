@@ -56,7 +56,7 @@ class Award:
 
 @dataclass(frozen=True)
 class Stage:
-    """One choice of phase 2, with the state before it; ``needs`` is empty where only payments are computed."""
+    """One choice of phase 2, with the state before it; ``needs`` is empty where payments alone matter."""
 
     user: int
     gain: int

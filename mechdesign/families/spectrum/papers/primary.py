@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +231,7 @@ def attack_medians(level: float) -> dict[str, Later]:
 
 
 @cache
-def _median(level: float, draw: str, queries: int) -> float:
+def _median(level: float, draw: Literal["none", "common", "each"], queries: int) -> float:
     rng, times = np.random.default_rng(SEED), FEW_ATTACKS if draw == "each" else EXACT_ATTACKS
     return round(float(np.median(attack_errors(level, rng, queries, times, draw))), DECIMALS)
 
