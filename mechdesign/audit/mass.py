@@ -109,12 +109,46 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
 
 
 def _window(trials: int, odds: float, tail: float) -> Window:
-    table = window_table([trials], odds, [tail])
-    weights = np.concatenate([table.falling[0, ::-1], np.ones(1), table.rising[0]])
-    probability = weights[weights > 0.0] / table.total[0]
+    """Return the same as a line of :func:`window_table`, to the last bit, without the table."""
+    n, back = float(trials), odds or 1.0
+    reach = radius(trials * (odds / (1.0 + odds) ** 2), tail)
+    mode = min(n, float(math.floor((n + 1.0) * (odds / (1.0 + odds)))))
+    width = int(max(1.0, min(reach, n)))  # sums are of as many terms as in a table, so that they round alike
+    rise, fall = int(min(reach, n - mode)), int(min(reach, mode))
+    steps = np.arange(float(max(rise, fall)))
+    rising, up = _product(((n - mode) - steps[:rise]) / (mode + steps[:rise] + 1.0) * odds, width)
+    falling, down = _product((mode - steps[:fall]) / ((n - mode) + steps[:fall] + 1.0) / back, width)
+    total = float(falling.sum()) + 1.0 + float(rising.sum())
+    first, last = mode - down, mode + up
+    error = 32.0 * (down + up + 9) * UNIT
+    edge = float(rising[up - 1]) if up else 1.0
+    above, above_mean = _beyond_one(edge / total, (n - last) / (last + 1.0) * odds)
+    edge = float(falling[down - 1]) if down else 1.0
+    below, _ = _beyond_one(edge / total, first / (n - first + 1.0) / back)
+    probability = np.concatenate([falling[:down][::-1], np.ones(1), rising[:up]])
+    probability /= total
     probability.flags.writeable = False
-    sides = (float(side[0]) for side in (table.below, table.above, table.above_mean, table.error))
-    return Window(int(table.first[0]), probability, *sides)
+    return Window(int(first), probability, below, above, above_mean, error)
+
+
+def _product(ratios: Doubles, width: int) -> tuple[Doubles, int]:
+    """Return products of falling ratios, zeros after them, and how many come before they would underflow."""
+    result, count = np.zeros(width), len(ratios)
+    np.cumprod(ratios, out=result[:count])
+    if count and result[count - 1] <= LEAST_WEIGHT:
+        result[result <= LEAST_WEIGHT] = 0.0
+        count = int(np.count_nonzero(result))
+    return result, count
+
+
+def _beyond_one(edge: float, ratio: float) -> tuple[float, float]:
+    """Return the same as :func:`_beyond` of one edge."""
+    ratio *= 1.0 + 1e-12
+    if ratio >= 1.0 - 1e-9:
+        return math.inf, math.inf
+    rest = 1.0 - ratio
+    bound = 1.01 * edge * ratio / rest
+    return bound, bound / rest
 
 
 _recent_window = lru_cache(maxsize=16)(_window)  # mirrored data have the same ones, one soon after the other
@@ -158,7 +192,7 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
     rising = _products(ratios, steps, np.minimum(reach, n - mode))
     ratios = (center - steps) / (lines - center + steps + 1.0) / back
     falling = _products(ratios, steps, np.minimum(reach, mode))
-    up, down = (rising > 0.0).sum(axis=1), (falling > 0.0).sum(axis=1)
+    up, down = np.count_nonzero(rising, axis=1), np.count_nonzero(falling, axis=1)
     total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
     first, last = mode - down.astype(np.float64), mode + up.astype(np.float64)
     # A step of a product loses 3 units and the odds 8 more, so a weight 11 units a step, and their sum a

@@ -128,10 +128,11 @@ def quantity_of(solution: Solution, name: str) -> Any:
         return getattr(solution, name)
     if name in solution.variables:
         return solution.variables[name]
+    known: Mapping[str, Any]
     if name.startswith(CERTIFICATE):  # computed only for those who ask for them, as the quantities below
         known = {f"{CERTIFICATE}{item.property}": item.holds for item in solution.certificates}
     else:
-        known = {**solution.notes, **solution.quantities}
+        known = solution.quantities if name in solution.quantities else solution.notes
     if name in known:
         return known[name]
     certificates = [f"{CERTIFICATE}{item.property}" for item in solution.certificates]

@@ -264,7 +264,7 @@ class _WriteOnly(Cache):
 def _solved(*arguments: Any) -> SweepRow:
     """Solve a point of a sweep, with certificates and further numbers."""
     row = solve_point(*arguments)
-    _ = row.solution.certificates, row.solution.quantities
+    _ = row.solution.certificates, dict(row.solution.quantities)
     return row
 
 

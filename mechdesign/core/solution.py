@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
@@ -28,6 +28,62 @@ if TYPE_CHECKING:
 
 NEAR = 0.01
 """A part of the value: what is further from a proven bound is said when a mechanism is built."""
+
+
+class Later:
+    """A number that is computed when it is asked for: a function of a module, and its arguments.
+
+    A function without a name of its own, such as a lambda, would keep the solution out of caches.
+
+    Examples
+    --------
+    >>> Later(math.hypot, 3.0, 4.0).compute()
+    5.0
+    """
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.function, self.arguments = function, arguments
+
+    def compute(self) -> Any:
+        """Return the number."""
+        return self.function(*self.arguments)
+
+
+class Quantities(Mapping[str, Any]):
+    """Named numbers of a solution; each that is given as :class:`Later` is computed once, when it is read.
+
+    Parameters
+    ----------
+    entries : mapping
+        From names to numbers, or to how they are computed.
+
+    Examples
+    --------
+    >>> numbers = Quantities({"short": 1.0, "long": Later(math.hypot, 3.0, 4.0)})
+    >>> list(numbers), numbers["long"]
+    (['short', 'long'], 5.0)
+    """
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self._entries = dict(entries)
+
+    def __getitem__(self, name: str) -> Any:
+        entry = self._entries[name]
+        if isinstance(entry, Later):
+            entry = self._entries[name] = entry.compute()
+        return entry
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 @frozen_value(repr=False)
@@ -121,7 +177,10 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         that claims none has nothing to fail there; ``compare`` judges it by the bounds of the others.
         Each says among which mechanisms it is an optimum; it does not hold where the problem does not say.
         """
-        certificates = self.problem.certificates(self) if self.found else ()
+        from mechdesign.core.solve import one_thread  # which imports this module
+
+        with one_thread():  # as the method ran: a bound that is proven again is the same to the last bit
+            certificates = self.problem.certificates(self) if self.found else ()
         scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in certificates]
         return tuple(
             item for item in scoped if item.holds or item.property != OPTIMALITY or self.claims_optimality
@@ -149,8 +208,11 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         return tuple(certificate for certificate in self.certificates if not certificate.holds)
 
     @cached_property
-    def quantities(self) -> dict[str, Any]:
-        """Further named numbers that claims may refer to, from ``quantities.py`` next to the problem."""
+    def quantities(self) -> Mapping[str, Any]:
+        """Further named numbers that claims may refer to, from ``quantities.py`` next to the problem.
+
+        What takes long is computed when it is read (:class:`Quantities`).
+        """
         function = companion(type(self.problem), "quantities")
         return function(self.problem, self) if self.found and function is not None else {}
 

@@ -369,20 +369,23 @@ class CoupledCones:
             1.0 - self.columns.sum(axis=1),
             self._matrix @ self.columns - self.slack,
         )
-        nothing = (np.zeros_like(residuals[0]), np.zeros_like(residuals[1]), np.zeros_like(residuals[2]))
         mean = self._mean()
-        affine = self._direction(-self.slack * self.multipliers, residuals)
+        complementarity = self.slack * self.multipliers
+        affine = self._direction(-complementarity, residuals)
         forward, back = self._lengths(affine)
-        reached = (self.slack + forward * affine[2]) * (self.multipliers + back * affine[3])
+        reached = self._products(affine, forward, back)
         target = mean * min(LARGEST_CENTRING, max(0.0, float(reached.mean()) / mean) ** 3)
-        chosen = self._direction(target - self.slack * self.multipliers - affine[2] * affine[3], residuals)
+        aims = np.subtract(target, complementarity, out=complementarity)
+        aims -= np.multiply(affine[2], affine[3], out=reached)
+        chosen = self._direction(aims, residuals)
         forward, back = self._lengths(chosen)
         for _ in range(CORRECTIONS):
             aimed = min(1.0, 0.1 + 1.08 * forward), min(1.0, 0.1 + 1.08 * back)
-            products = (self.slack + aimed[0] * chosen[2]) * (self.multipliers + aimed[1] * chosen[3])
-            correction = np.clip(products, target / CENTRAL, target * CENTRAL) - products
-            more = self._direction(np.maximum(correction, -CENTRAL * target), nothing)
-            tried = tuple(one + other for one, other in zip(chosen, more, strict=True))
+            products = self._products(chosen, *aimed)
+            correction = np.clip(products, target / CENTRAL, target * CENTRAL)
+            correction -= products
+            more = self._direction(np.maximum(correction, -CENTRAL * target, out=correction))
+            tried = tuple(np.add(one, other, out=other) for one, other in zip(chosen, more, strict=True))
             corrected = tried[0], tried[1], tried[2], tried[3]
             lengths = self._lengths(corrected)
             if sum(lengths) < forward + back + 0.01:
@@ -404,22 +407,46 @@ class CoupledCones:
     def _lengths(self, direction: Direction) -> tuple[float, float]:
         """Return how far slacks and multipliers may go: 1 at most, and never to the boundary."""
         return (
-            NEAREST / max(NEAREST, float((-direction[2] / self.slack).max())),
-            NEAREST / max(NEAREST, float((-direction[3] / self.multipliers).max())),
+            NEAREST / max(NEAREST, -float((direction[2] / self.slack).min())),
+            NEAREST / max(NEAREST, -float((direction[3] / self.multipliers).min())),
         )
 
-    def _direction(self, products: Array, residuals: tuple[Array, Array, Array]) -> Direction:
-        """Return the changes of prices, columns, slacks and multipliers that meet the right-hand sides."""
+    def _products(self, direction: Direction, forward: float, back: float) -> Array:
+        """Return the products of slacks and multipliers after steps of these lengths."""
+        slack, multipliers = forward * direction[2], back * direction[3]
+        slack += self.slack
+        multipliers += self.multipliers
+        slack *= multipliers
+        return slack
+
+    def _direction(self, products: Array, residuals: tuple[Array, Array, Array] | None = None) -> Direction:
+        """Return the changes of prices, columns, slacks and multipliers that meet the right-hand sides.
+
+        Without residuals these are zeros.
+        """
         from scipy.linalg import lapack
 
-        dual, sums, primal = residuals
-        rhs = self._transpose @ ((products - self.multipliers * primal) / self.slack) + dual
+        if residuals is None:
+            rhs = self._transpose @ (products / self.slack)
+        else:
+            moved = self.multipliers * residuals[2]
+            np.subtract(products, moved, out=moved)
+            moved /= self.slack
+            rhs = self._transpose @ moved + residuals[0]
         free = np.einsum("zij,zj->iz", self._inverses, np.ascontiguousarray(rhs.T))
-        solution, _ = lapack.dpotrs(self._total, self._scale * (free.sum(axis=1) - sums), lower=1)
+        sums = free.sum(axis=1)
+        solution, _ = lapack.dpotrs(
+            self._total, self._scale * (sums if residuals is None else sums - residuals[1]), lower=1
+        )
         prices = self._scale * solution
         columns = free - np.einsum("zij,j->iz", self._inverses, prices)
-        slack = self._matrix @ columns + primal
-        return prices, columns, slack, (products - self.multipliers * slack) / self.slack
+        slack = self._matrix @ columns
+        if residuals is not None:
+            slack += residuals[2]
+        change = self.multipliers * slack
+        np.subtract(products, change, out=change)
+        change /= self.slack
+        return prices, columns, slack, change
 
     def _factorise(self) -> bool:
         """Invert H_z = A'(Y/S)A of every column, scaled to a unit diagonal, and factorise their sum."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.mass import binomial_window
+from mechdesign.audit.mass import binomial_window, window_table
 from mechdesign.families.shuffle.sum_divergence import CELLS, Excess
 
 CASES = [
@@ -40,6 +40,17 @@ def test_windows_bound_the_probabilities_and_what_they_leave_out(trials, odds, t
     assert sum(true[window.last + 1 :], Fraction(0)) <= Fraction(window.above)
     beyond = sum((j - window.last) * true[j] for j in range(window.last + 1, trials + 1))
     assert beyond <= Fraction(window.above_mean)
+
+
+@pytest.mark.parametrize(("trials", "odds"), [*CASES, (0, 1.0), (5, 0.0), (10**6, 1e-3), (10**6, 50.0)])
+@pytest.mark.parametrize("tail", [0.0, 1e-3, 1e-12, 1e-200])
+def test_one_window_is_the_line_of_a_table_to_the_last_bit(trials, odds, tail):
+    window, table = binomial_window(trials, odds, tail), window_table([trials], odds, [tail])
+    weights = np.concatenate([table.falling[0, ::-1], np.ones(1), table.rising[0]])
+    assert window.probability.tolist() == (weights[weights > 0.0] / table.total[0]).tolist()
+    sides = (window.first, window.below, window.above, window.above_mean, window.error)
+    line = (table.first, table.below, table.above, table.above_mean, table.error)
+    assert sides == tuple(part[0] for part in line)
 
 
 ODDS = sorted({odds for _, odds in CASES} | {0.0})

@@ -62,6 +62,21 @@ assert seen[1:] == [one] and counts() == [2 for _ in one], (seen, counts())
 """)
 
 
+def test_certificates_are_computed_with_one_thread_as_the_solution_was():
+    """A bound that is proven again from its stored numbers is the same to the last bit."""
+    runs("""
+of_class = md.RandomizedResponse.certificates
+
+def certificates(self, solution):
+    seen.append(counts())
+    return of_class(self, solution)
+
+md.RandomizedResponse.certificates = certificates
+assert all(item.holds for item in md.solve(problem).certificates)
+assert seen == [one] and counts() == many, (seen, counts())
+""")
+
+
 def test_the_library_of_scipy_is_limited_before_it_is_imported():
     """A fresh process has not loaded it yet; after the solve it has as many threads as it begins with."""
     runs("""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import sys
 from fractions import Fraction
 from types import ModuleType
@@ -85,6 +86,34 @@ def test_functions_beside_the_class_that_come_later_or_change_are_found(notebook
     assert md.solve(notebook.Shade()).quantities == {"size": 3}
     cell(notebook, 'def quantities(problem, solution): return {"size": 4}')
     assert md.solve(notebook.Shade()).quantities == {"size": 4}
+
+
+def test_a_quantity_for_later_is_computed_once_and_only_when_it_is_read(notebook):
+    cell(notebook, "import math\nfrom mechdesign.core.solution import Later, Quantities\ncalls = []")
+    cell(notebook, "def slow(share, name): calls.append(name); return share * 2")
+    cell(notebook, 'METHODS = (md.Method("half", Shade, "heuristic", "", taking(0.5)),)')
+    later = '{"size": 3, "twice": Later(slow, 0.5, "twice"), "other": Later(slow, 1.5, "other")}'
+    cell(notebook, f"def quantities(problem, solution): return Quantities({later})")
+    quantities = md.solve(notebook.Shade()).quantities
+    assert (list(quantities), "twice" in quantities, "none" in quantities) == (
+        ["size", "twice", "other"],
+        True,
+        False,
+    )
+    assert (quantities["size"], notebook.calls) == (3, [])
+    assert (quantities["twice"], quantities["twice"], notebook.calls) == (1.0, 1.0, ["twice"])
+    assert (quantities == {"size": 3, "twice": 1.0, "other": 3.0}, notebook.calls) == (
+        True,
+        ["twice", "other"],
+    )
+
+
+def test_quantities_for_later_survive_a_cache():
+    problem = md.AuctionHorizon(users=6, tasks=2, slots=5, epsilon=1, value_range=0.3)
+    solution = md.solve(problem)
+    assert solution.quantities["online_paid"] > 0.0
+    again = pickle.loads(pickle.dumps(solution))
+    assert dict(again.quantities) == dict(md.solve(problem).quantities)
 
 
 def test_a_class_of_a_package_without_methods_is_not_remembered_to_have_none(tmp_path, monkeypatch):

@@ -56,12 +56,12 @@ class Award:
 
 @dataclass(frozen=True)
 class Stage:
-    """One choice of phase 2, with the state before it."""
+    """One choice of phase 2, with the state before it; ``needs`` is empty where payments alone matter."""
 
     user: int
     gain: int
     gains: Doubles
-    needs: tuple[int, ...]
+    needs: tuple[int, ...] = ()
 
 
 Runs = dict[tuple[int, ...], list[Stage]]
@@ -91,29 +91,38 @@ class Covering:
             gains = open_tasks @ slot.columns
         self.gains = gains
         self.open = sum(need > 0 for need in self.needs)
-        self._divide()
-
-    def _divide(self) -> None:
         with np.errstate(divide="ignore"):
             self.ratios = self.weights / self.gains
 
     def best(self) -> int:
-        """Return the user with the least ratio, the first one of equals; -1 if nobody has an open task."""
+        """Return the user with the least ratio, the first one of equals.
+
+        Raises
+        ------
+        MethodError
+            When nobody has an open task.
+        """
         ratios = self.ratios
         chosen = int(ratios.argmin())
-        if ratios[chosen] == np.inf:
-            return -1
-        near = (ratios <= ratios[chosen] * NEAR).nonzero()[0]
-        if len(near) > 1:
-            exact, gains = self.slot.weights, self.gains
-            chosen = int(near[0])
-            for user in near[1:].tolist():
-                if exact[user] * int(gains[chosen]) < exact[chosen] * int(gains[user]):
-                    chosen = user
-        return chosen
+        least = ratios[chosen]
+        if least == np.inf:
+            raise MethodError("greedy", "no user is left for an open task", "find more users first")
+        ratios[chosen] = np.inf
+        is_alone = ratios[ratios.argmin()] > least * NEAR
+        ratios[chosen] = least
+        return chosen if is_alone else self._first_of(ratios <= least * NEAR)
+
+    def _first_of(self, near: NDArray[np.bool_]) -> int:
+        """Return the user with the least exact ratio of these, the first one of equals."""
+        exact, gains = self.slot.weights, self.gains
+        chosen, *others = near.nonzero()[0].tolist()
+        for user in others:
+            if exact[user] * int(gains[chosen]) < exact[chosen] * int(gains[user]):
+                chosen = user
+        return int(chosen)
 
     def take(self, user: int) -> None:
-        """Let a user win."""
+        """Let a user win; the division by no open task is to be ignored."""
         self.weights[user] = self.ratios[user] = np.inf
         needs, gains = self.needs, self.gains
         for task in self.slot.tasks[user]:
@@ -123,7 +132,7 @@ class Covering:
                     self.open -= 1
                     self.gains = self.gains - self.slot.columns[task]
         if self.gains is not gains:
-            self._divide()
+            self.ratios = self.weights / self.gains
 
 
 def award(slot: Slot) -> Award:
@@ -212,12 +221,23 @@ def remaining(slot: Slot, winners: Iterable[int]) -> list[int]:
 def covering_choices(covering: Covering) -> list[Stage]:
     """Run phase 2 until no task is open, and return its choices."""
     stages = []
-    while covering.open:
-        user = covering.best()
-        if user < 0:
-            raise MethodError("greedy", "no user is left for an open task", "find more users first")
-        stages.append(Stage(user, int(covering.gains[user]), covering.gains, tuple(covering.needs)))
-        covering.take(user)
+    with np.errstate(divide="ignore"):
+        while covering.open:
+            user = covering.best()
+            stages.append(Stage(user, int(covering.gains[user]), covering.gains, tuple(covering.needs)))
+            covering.take(user)
+    return stages
+
+
+def closing_choices(covering: Covering) -> list[Stage]:
+    """Run phase 2 until no task is open, and return the choices that closed one: they decide payments."""
+    stages = []
+    with np.errstate(divide="ignore"):
+        while covering.open:
+            user, gains = covering.best(), covering.gains
+            covering.take(user)
+            if covering.gains is not gains:
+                stages.append(Stage(user, int(gains[user]), gains))
     return stages
 
 
@@ -241,13 +261,13 @@ def _payment(
     if place is None:
         left = tuple(remaining(slot, (other for other in ahead if other != user)))
         if left not in runs:
-            runs[left] = covering_choices(Covering(slot, left, weights.copy()))
+            runs[left] = closing_choices(Covering(slot, left, weights.copy()))
         return min(limit, critical_price(slot, user, runs[left]))
     weights = weights.copy()
     weights[user] = np.inf
     weights[[stage.user for stage in stages[:place]]] = np.inf
     again = Covering(slot, stages[place].needs, weights, stages[place].gains)
-    return min(limit, critical_price(slot, user, covering_choices(again)))
+    return min(limit, critical_price(slot, user, closing_choices(again)))
 
 
 def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:

@@ -307,8 +307,10 @@ def play(
         able = instance.able[number, here]
         needs = np.minimum(instance.needs[number], able.sum(axis=0))
         missing += int((instance.needs[number] - needs).sum())
+        if number == 0 or problem.generator == "redrawn":
+            prices = bid_prices(instance.bids[number], epsilon)
         slot = slot_of(
-            bid_prices(instance.bids[number, here], epsilon),
+            [prices[user] for user in here.tolist()],
             able,
             needs,
             problem.tradeoff,

@@ -86,14 +86,20 @@ def unique_rows(points: Array, digits: int = 9) -> Array:
     """Return the rows that differ after rounding, each in full precision."""
     if not len(points):
         return points
-    _, first = np.unique(np.round(points, digits) + 0.0, axis=0, return_index=True)
-    distinct: Array = points[np.sort(first)]
+    rounded = np.ascontiguousarray(np.round(points, digits) + 0.0)
+    first: dict[bytes, int] = {}
+    for number, row in enumerate(rounded.view(f"V{rounded.itemsize * rounded.shape[1]}").ravel().tolist()):
+        first.setdefault(row, number)
+    distinct: Array = points[list(first.values())]
     return distinct
 
 
 MAX_BASES = 1_000_000
 MAX_DIMENSION = 6
 RANK_TOLERANCE = 1e-9
+
+RANKED = 256
+"""Channels whose ranks are computed together."""
 
 CORNER_ERROR = 1e-12
 """Corners solve small linear systems in floating point; the bound is enlarged by this part."""
@@ -142,27 +148,34 @@ def _by_rays(problem: RandomizedResponse) -> Array:
             channels, (np.arange(len(values)), owners[chosen]), columns.T[chosen] * values[:, place][:, None]
         )
     distinct = unique_rows(channels.transpose(0, 2, 1).reshape(len(values), n * m))
-    return np.array([point.reshape(n, m) for point in distinct if _is_extreme(point.reshape(n, m), problem)])
+    points = distinct.reshape(-1, n, m)
+    return points[_are_extreme(points, problem.epsilon)]
 
 
-def _is_extreme(channel: Array, problem: RandomizedResponse) -> bool:
-    """Whether the active constraints (row sums, p >= 0, p_ij <= e^eps p_i'j) have full rank."""
-    n, m = channel.shape
-    exponential = math.exp(problem.epsilon)
-    columns = channel.T
-    tight = np.abs(columns[:, :, None] - exponential * columns[:, None, :]) < RANK_TOLERANCE
-    tight[:, np.arange(n), np.arange(n)] = False
-    zero = np.argwhere(columns < RANK_TOLERANCE)
-    report, more, less = np.nonzero(tight)
-    if n + len(zero) + len(report) < n * m:
-        return False
+def _are_extreme(channels: Array, epsilon: float) -> NDArray[np.bool_]:
+    """Return of which channels the active constraints (row sums, p >= 0, p_ij <= e^eps p_i'j) have full rank.
+
+    Channels with as many active constraints as each other are decided together.
+    """
+    _, n, m = channels.shape
+    exponential = math.exp(epsilon)
     unit = np.eye(n * m).reshape(n, m, n * m)
-    active = [
-        unit.sum(axis=1),
-        unit[zero[:, 1], zero[:, 0]],
-        unit[more, report] - exponential * unit[less, report],
-    ]
-    return bool(np.linalg.matrix_rank(np.concatenate(active), tol=RANK_TOLERANCE) == n * m)
+    more, less = np.nonzero(~np.eye(n, dtype=np.bool_))
+    ratios = (unit[more] - exponential * unit[less]).reshape(-1, n * m)
+    rows = np.concatenate([unit.sum(axis=1), unit.reshape(n * m, n * m), ratios])
+    zero = (channels < RANK_TOLERANCE).reshape(-1, n * m)
+    tight = np.abs(channels[:, more] - exponential * channels[:, less]) < RANK_TOLERANCE
+    sums = np.ones((len(channels), n), dtype=np.bool_)
+    active = np.concatenate([sums, zero, tight.reshape(-1, len(ratios))], axis=1)
+    counts = active.sum(axis=1)
+    full = np.zeros(len(channels), dtype=np.bool_)
+    for count in range(n * m, len(rows) + 1):
+        alike = np.flatnonzero(counts == count)
+        for start in range(0, len(alike), RANKED):
+            block = alike[start : start + RANKED]
+            chosen = np.nonzero(active[block])[1].reshape(-1, count)
+            full[block] = np.linalg.matrix_rank(rows[chosen], tol=RANK_TOLERANCE) == n * m
+    return full
 
 
 def _by_halfspaces(problem: RandomizedResponse) -> Array:

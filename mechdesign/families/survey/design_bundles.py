@@ -112,14 +112,16 @@ def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Arra
     """Return the largest sum of gains for each total of kappa, and the sets that attain it."""
     best = np.full(cells + 1, -np.inf)
     best[0] = 0.0
+    sums, is_more = np.empty(cells + 1), np.empty(cells + 1, dtype=np.bool_)
     chosen: Chosen = []
     for place, listed in options.items():
         values, pick = best.copy(), np.zeros(cells + 1, dtype=np.int16)
         for row, (shift, gain, _) in enumerate(listed, 1):
-            more = best[: cells + 1 - shift] + gain
-            better = more > values[shift:]
-            np.copyto(values[shift:], more, where=better)
-            np.copyto(pick[shift:], row, where=better)
+            count, reached, rows = cells + 1 - shift, values[shift:], pick[shift:]
+            more = np.add(best[:count], gain, out=sums[:count])
+            better = np.greater(more, reached, out=is_more[:count])
+            np.maximum(reached, more, out=reached)
+            np.maximum(rows, better.view(np.int8) * np.int16(row), out=rows)  # rows come in rising order
         chosen.append((place, [(shift, size) for shift, _, size in listed], pick))
         best = values
     return best, chosen

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -375,32 +375,33 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     return _worth(_pieces(size, ratio), price, multipliers)
 
 
-def _worth(pieces: list[_Piece], price: float, multipliers: Array) -> Array:
-    """Return the bound of :func:`gains` over all pieces."""
-    best = np.zeros(len(multipliers))  # the even law
-    for piece in pieces:
-        worth = np.maximum(
-            *(price * chi[None, :] - multipliers[:, None] * entropy[None, :] for chi, entropy in piece)
-        )
-        best = np.maximum(best, worth.max(axis=1))
-    return best
+def _worth(laws: _Laws, price: float, multipliers: Array) -> Array:
+    """Return the bound of :func:`gains` over all laws."""
+    chi, entropy = laws
+    worth: Array = (price * chi - multipliers[:, None] * entropy).max(axis=1)
+    return np.maximum(worth, 0.0)  # the even law
 
 
-_Piece = tuple[tuple[Array, Array], tuple[Array, Array]]
-"""At the lower ends and at the upper ends of ranges of y: chi^2, and the tangents of KL."""
+_Laws = tuple[Array, Array]
+"""At both ends of ranges of y, of all numbers of points that are B: chi^2, and the tangents of KL."""
 
 
-def _pieces(size: int, ratio: float) -> list[_Piece]:
+@cache
+def _turns() -> Array:
+    """Return 1 - cos at the ends of the ranges, which are narrow near both ends."""
+    return 1.0 - np.cos(np.linspace(0.0, math.pi, PIECES + 1))
+
+
+def _pieces(size: int, ratio: float) -> _Laws:
     """Return the laws on ``size`` points with ratios up to this one, by the number of those that are B."""
     top = min(ratio, float(size))
-    result = []
+    chis, entropies = [], []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
         if low > top:  # the others cannot all be this large
             continue
-        turns = np.linspace(0.0, math.pi, PIECES + 1)
-        ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
+        ends = low + (high - low) * _turns() / 2.0
         middles = (ends[1:] + ends[:-1]) / 2.0
         rest, x = (np.maximum(left - y, 0.0) / max(1, others) for y in (ends, middles))
         chi = (full * top**2 + ends * ends + others * rest**2) / size - 1.0
@@ -409,9 +410,9 @@ def _pieces(size: int, ratio: float) -> list[_Piece]:
         if others:
             inside = (x > 0.0) & (middles > 0.0)
             slope[inside] = np.log(middles[inside] / x[inside]) / size
-        lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
-        result.append(((chi[:-1], lower), (chi[1:], upper)))
-    return result
+        chis += [chi[:-1], chi[1:]]
+        entropies += [entropy + slope * (end - middles) for end in (ends[:-1], ends[1:])]
+    return np.concatenate(chis), np.concatenate(entropies)
 
 
 def _entropy(r: Array) -> Array:
@@ -466,14 +467,15 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
     """Return the least over mu of mu ln(1/t) + the sum of the questions' gains."""
     budget, scale = math.log(1.0 / share), max(item.price for item in questions)
     best, multipliers = math.inf, scale * np.exp(np.linspace(-9.0, 3.0, MULTIPLIERS))
+    steps = np.arange(MULTIPLIERS) / (MULTIPLIERS - 1)
     pieces = [_pieces(item.size, 1.0 / share) for item in questions]
     for _ in range(1 + FINER):
         totals = multipliers * budget
         for item, laws in zip(questions, pieces, strict=True):
             totals += item.count * _worth(laws, item.price / (item.size - 1), multipliers)
         best, place = min(best, float(totals.min())), int(totals.argmin())
-        around = multipliers[max(0, place - 1)], multipliers[min(len(multipliers) - 1, place + 1)]
-        multipliers = np.geomspace(*around, MULTIPLIERS)
+        low, high = multipliers[max(0, place - 1)], multipliers[min(len(multipliers) - 1, place + 1)]
+        multipliers = low * (high / low) ** steps
     return best
 
 

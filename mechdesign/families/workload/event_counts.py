@@ -93,8 +93,13 @@ class EventForms:
 
     def climbed(self, points: Array, power: float, steps: int = 60) -> Array:
         """Return points no lower than these: each goes to the maximum of its quadratic, again and again."""
+        before = np.zeros(0, dtype=np.bool_)
         for _ in range(steps):
-            weights = np.where(self.values(points) > 0.0, power, 1.0) * self.counts
+            signs = self.values(points) > 0.0
+            if np.array_equal(before, signs):
+                break  # every point is the maximum of its quadratic
+            before = signs
+            weights = np.where(signs, power, 1.0) * self.counts
             curvature = weights @ self.square
             points = (weights @ self.linear) / (2.0 * curvature[:, None] * self.sizes)
         return points

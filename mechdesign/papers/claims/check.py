@@ -13,6 +13,7 @@ from mechdesign.catalog.load import Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import one_thread
 from mechdesign.core.values import TextInNotebooks, encode
 from mechdesign.papers.claims.claim import (
     NOT_EVALUATED,
@@ -299,17 +300,18 @@ def check_model(model: Model) -> ModelCheck:
     from mechdesign.papers.claims.found import Solver
     from mechdesign.report.compare import compare
 
-    comparison = compare(model.problem, model.methods or None)
-    solver = Solver(model, comparison)
-    results = []
-    for number, claim in enumerate(model.claims):
-        if not _is_about(claim, model):
-            results.append(ClaimResult(claim, None, NOT_EVALUATED))
-            continue
-        try:
-            results.append(_check(claim, solver))
-        except MechDesignError as error:
-            raise error.inside(f"{model.slug}: [claim {number + 1}]") from None
+    with one_thread(loading=True):  # certificates and quantities as well: small matrices gain nothing by more
+        comparison = compare(model.problem, model.methods or None)
+        solver = Solver(model, comparison)
+        results = []
+        for number, claim in enumerate(model.claims):
+            if not _is_about(claim, model):
+                results.append(ClaimResult(claim, None, NOT_EVALUATED))
+                continue
+            try:
+                results.append(_check(claim, solver))
+            except MechDesignError as error:
+                raise error.inside(f"{model.slug}: [claim {number + 1}]") from None
     return ModelCheck(model, comparison, tuple(results))
 
 

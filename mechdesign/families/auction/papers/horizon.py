@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.fields import replace_parameters
-from mechdesign.core.solution import Solution
+from mechdesign.core.solution import Later, Quantities, Solution
 from mechdesign.families.auction.horizon import AuctionHorizon, Played, play
 from mechdesign.families.contract.noise import noise_of
 from mechdesign.show.figure import Figure, Line, Panel, Reference
@@ -23,7 +23,49 @@ PATIENCE = 20
 """Slots that a user loses in a row before it leaves, as for figure 5.2."""
 
 
-def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> dict[str, Any]:
+class Seasons:
+    """The policies on the slots of one problem, each played once, when its numbers are read."""
+
+    def __init__(self, problem: AuctionHorizon) -> None:
+        self.problem = problem
+        self.seasons: dict[str, Played] = {}
+
+    def of(self, policy: str) -> Played:
+        """Return what a policy does with all users there."""
+        if policy not in self.seasons:
+            self.seasons[policy] = play(self.problem, policy)
+        return self.seasons[policy]
+
+    def paid(self, policy: str) -> float:
+        """Return what the center pays per slot."""
+        return float(self.of(policy).payments.mean())
+
+    def cost(self, policy: str) -> float:
+        """Return what the winners of a slot cost."""
+        return float(self.of(policy).costs.mean())
+
+    def paid_saved(self) -> float:
+        """Return the part of the payments that the online policy saves."""
+        return 1.0 - self.paid("online") / self.paid("forced")
+
+    def saved(self) -> float:
+        """Return the part of the costs that the online policy saves."""
+        return 1.0 - self.cost("online") / self.cost("forced")
+
+    def least_share(self) -> float:
+        """Return the least share of the slots that a user wins under the online policy."""
+        return float(self.of("online").selected.mean(axis=0).min())
+
+    def largest_backlog(self) -> float:
+        """Return the largest backlog under the online policy."""
+        return float(self.of("online").largest_backlog.max())
+
+    def drift_slack(self) -> float:
+        """Return by how much the inequality on the drift holds in the slot nearest to failing."""
+        return _drift_slack(self.of("online").selected, self.problem.participation)
+
+
+def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> Quantities:
     """Return payments, costs, shares, backlogs and who stays: online, static and forced policy.
 
     ``*_paid`` is what the center pays per slot (definition 5.2.3 of the source) and ``*_cost`` what its
@@ -37,34 +79,36 @@ def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> dict[str, An
     which it comes closest to failing. Where a method has a bound, ``price_of_not_knowing`` is what the online
     rule costs, with everybody's share made sure of by the end, over that bound of the best cost.
     """
-    online, static = play(problem, "online"), play(problem, "static")
+    seasons = Seasons(problem)
     share, gamma, slots = problem.participation, problem.tradeoff, problem.slots
     longest = gamma * problem.reserve + share
     values: dict[str, Any] = {
-        "online_paid": float(online.payments.mean()),
-        "static_paid": float(static.payments.mean()),
-        "online_cost": float(online.costs.mean()),
-        "static_cost": float(static.costs.mean()),
-        "online_left": _left(problem, "online"),
-        "static_left": _left(problem, "static"),
-        "least_share": float(online.selected.mean(axis=0).min()),
+        "online_paid": Later(seasons.paid, "online"),
+        "static_paid": Later(seasons.paid, "static"),
+        "online_cost": Later(seasons.cost, "online"),
+        "static_cost": Later(seasons.cost, "static"),
+        "online_left": Later(_left, problem, "online"),
+        "static_left": Later(_left, problem, "static"),
+        "least_share": Later(seasons.least_share),
         "share_bound": share - longest / slots,
-        "largest_backlog": float(online.largest_backlog.max()),
+        "largest_backlog": Later(seasons.largest_backlog),
         "backlog_bound": longest,
-        "drift_slack": _drift_slack(online.selected, share),
+        "drift_slack": Later(seasons.drift_slack),
         "drift_bound": problem.users * (1.0 + share * share) / (2.0 * gamma),
     }
     if share > 0:
-        forced = play(problem, "forced")
-        for what, amounts in (("paid", forced.payments), ("cost", forced.costs)):
-            values[f"forced_{what}"] = float(amounts.mean())
-        values["paid_saved"] = 1.0 - values["online_paid"] / values["forced_paid"]
-        values["saved"] = 1.0 - values["online_cost"] / values["forced_cost"]
+        values["forced_paid"] = Later(seasons.paid, "forced")
+        values["forced_cost"] = Later(seasons.cost, "forced")
+        values["paid_saved"] = Later(seasons.paid_saved)
+        values["saved"] = Later(seasons.saved)
     if solution.bound:
-        deadline = play(problem, "deadline", paying=False)
         values["offline_cost"] = solution.value / slots
-        values["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound
-    return values
+        values["price_of_not_knowing"] = Later(_price_of_not_knowing, problem, solution.bound)
+    return Quantities(values)
+
+
+def _price_of_not_knowing(problem: AuctionHorizon, bound: float) -> float:
+    return float(play(problem, "deadline", paying=False).costs.sum()) / bound
 
 
 def _left(problem: AuctionHorizon, policy: str) -> float:

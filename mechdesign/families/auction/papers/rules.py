@@ -49,14 +49,14 @@ def selected(slot: Slot, without: int | None = None) -> list[tuple[int, tuple[bo
     chosen = []
     while needs.any():
         open_tasks = needs > 0
-        ratios = [
-            (Fraction(slot.weights[user], gain), user)
-            for user in left
-            if (gain := _gain(slot, user, open_tasks))
-        ]
-        if not ratios:
+        gains = slot.able[:, open_tasks].sum(axis=1).tolist()
+        able = [user for user in left if gains[user]]
+        if not able:
             return None
-        user = min(ratios)[1]
+        user = able[0]
+        for other in able[1:]:  # the first one of equals
+            if slot.weights[other] * gains[user] < slot.weights[user] * gains[other]:
+                user = other
         chosen.append((user, tuple(open_tasks.tolist())))
         left.remove(user)
         needs = np.maximum(needs - slot.able[user], 0)

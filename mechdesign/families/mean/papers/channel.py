@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.solution import Solution
+from mechdesign.core.solution import Later, Quantities, Solution
 from mechdesign.families.mean.channel import MeanChannel, any_mechanism_bound
 from mechdesign.families.mean.variance import WORST_VARIANCES
 
 RIVALS = ("laplace", "duchi", "piecewise", "hybrid")
 
 
-def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
+def quantities(problem: MeanChannel, solution: Solution[Any]) -> Quantities:
     """Return the bound for any mechanism whatever, and the rivals' worst-case variances, on [0, 1].
 
     ``laplace`` and the like are the rivals' variances; ratios and differences of two are named so.
@@ -21,10 +21,9 @@ def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
     form; ``above_any`` by which part the value exceeds it; ``below_hybrid`` by which part the value is below
     that of the hybrid mechanism (worst case only).
     """
-    least = any_mechanism_bound(problem.epsilon, problem.criterion, len(problem.knots()))
     numbers: dict[str, Any] = {
-        "any_mechanism": least,
-        "above_any": solution.value / least - 1.0,
+        "any_mechanism": Later(_any_mechanism, problem),
+        "above_any": Later(_above_any, problem, solution.value),
         "reports": int(np.shape(solution.variables["channel"])[1]),
         "largest_output": float(np.max(solution.variables["output_values"])),
     }
@@ -38,4 +37,12 @@ def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
             "laplace_less_piecewise": rivals["laplace"] - rivals["piecewise"],
             "laplace_over_duchi": rivals["laplace"] / rivals["duchi"],
         }
-    return numbers
+    return Quantities(numbers)
+
+
+def _any_mechanism(problem: MeanChannel) -> float:
+    return any_mechanism_bound(problem.epsilon, problem.criterion, len(problem.knots()))
+
+
+def _above_any(problem: MeanChannel, value: float) -> float:
+    return value / _any_mechanism(problem) - 1.0

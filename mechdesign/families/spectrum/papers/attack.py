@@ -133,8 +133,8 @@ def locate(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Sequenc
             step = least(rows.sum(axis=0), rows, far - distance, box)[:2]
         except MethodError:
             break
-        size = 1.0
-        while size > SHORTEST and misfit(guess + size * step) >= misfit(guess):
+        size, before = 1.0, misfit(guess)
+        while size > SHORTEST and misfit(guess + size * step) >= before:
             size /= 2.0
         if size <= SHORTEST:
             break

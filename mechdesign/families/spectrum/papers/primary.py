@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.core.solution import Solution
+from mechdesign.core.solution import Later, Quantities, Solution
 from mechdesign.core.validation import in_range, integer
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.spectrum.papers.attack import attack_errors
@@ -181,7 +181,7 @@ FEW_ATTACKS, EXACT_ATTACKS = 100, 20
 """Of the attacks, which are simulated with the same places whatever the widening is."""
 
 
-def quantities(problem: SpectrumPrimary, solution: Solution[Any]) -> dict[str, Any]:
+def quantities(problem: SpectrumPrimary, solution: Solution[Any]) -> Quantities:
     """Return the utility at fixed levels, the gain over it, the expected utility, and the attacker's errors.
 
     ``fixed_utility`` has the owner's widening 1 of section 6.6.1 and the user's privacy radius as given, and
@@ -202,7 +202,7 @@ def quantities(problem: SpectrumPrimary, solution: Solution[Any]) -> dict[str, A
     fixed = problem.utility(FIXED_PRIMARY)
     both_fixed = replace_parameters(problem, {"location_privacy": FIXED_SECONDARY}).utility(FIXED_PRIMARY)
     real, admitted = stationary_points(problem)
-    return {
+    numbers = {
         "fixed_utility": fixed,
         "gain": solution.value - fixed,
         "both_fixed_utility": both_fixed,
@@ -213,30 +213,31 @@ def quantities(problem: SpectrumPrimary, solution: Solution[Any]) -> dict[str, A
         "printed_slope": printed_slope(problem, level),
         "real_roots": real,
         "stationary_points": admitted,
-        **(attacks(float(f"{level:.4g}")) if problem.widening == "exponential" else {}),
+    }
+    attacks = attack_medians(float(f"{level:.4g}")) if problem.widening == "exponential" else {}
+    return Quantities({**numbers, **attacks})
+
+
+def attack_medians(level: float) -> dict[str, Later]:
+    """Return the attacker's median errors at a mean widening; each takes up to seconds to compute."""
+    return {
+        "plain_attack_error": Later(_median, level, "none", 4),
+        "common_attack_error": Later(_median, level, "common", 4),
+        "attack_error": Later(_median, level, "each", 8),
+        "attack_error_of_100": Later(_median, level, "each", 100),
+        "attack_error_of_1000": Later(_median, level, "each", 1000),
+        "attack_error_constant": Later(_constant, level),
     }
 
 
 @cache
-def attacks(level: float) -> dict[str, float]:
-    """Return the attacker's median errors at a mean widening."""
+def _median(level: float, draw: Literal["none", "common", "each"], queries: int) -> float:
+    rng, times = np.random.default_rng(SEED), FEW_ATTACKS if draw == "each" else EXACT_ATTACKS
+    return round(float(np.median(attack_errors(level, rng, queries, times, draw))), DECIMALS)
 
-    def median(draw: Any, queries: int) -> float:
-        rng, times = (
-            np.random.default_rng(SEED),
-            FEW_ATTACKS if draw == "each" else EXACT_ATTACKS,
-        )
-        return round(float(np.median(attack_errors(level, rng, queries, times, draw))), DECIMALS)
 
-    of_1000 = median("each", 1000)
-    return {
-        "plain_attack_error": median("none", 4),
-        "common_attack_error": median("common", 4),
-        "attack_error": median("each", 8),
-        "attack_error_of_100": median("each", 100),
-        "attack_error_of_1000": of_1000,
-        "attack_error_constant": 1000.0 * of_1000 / level,
-    }
+def _constant(level: float) -> float:
+    return 1000.0 * _median(level, "each", 1000) / level
 
 
 def simulation(
