@@ -136,7 +136,7 @@ def test_results_are_called_by_the_texts_of_questions(room):
     document["survey"]["group_means"] = [{"number": "overtime", "by": "department"}]
     rows = [row["name"] for row in room.send("margins", document)[1]["rows"]]
     assert rows[:2] == ["Where do you work?", "recommend"]
-    assert rows[3:5] == [f"Which of these do you use every day?: {tool}" for tool in ("e-mail", "chat")]
+    assert rows[3:5] == [f"Which of these do you use every day? – {tool}" for tool in ("e-mail", "chat")]
     assert rows[-2:] == [
         "“Where do you work?” and “recommend”",
         "“How many hours did you work overtime last month?” by “Where do you work?”",
