@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -13,31 +12,23 @@ from typing import Any, Self, TypeVar
 def printable(text: object) -> str:
     r"""Return a text with everything that is not a printable character escaped: one line, no terminal codes.
 
-    What comes from a file passes through this before a terminal shows it. The joiners of Persian, of Indic
-    scripts and of emoji stay, behind a letter or sign of these.
+    What comes from a file passes through this before a terminal shows it. Joiners of scripts and emoji stay.
 
     Examples
     --------
     >>> print(printable("a\n\x1b[2Jb"))
     a\n\x1b[2Jb
-    >>> printable("\u06c1\u200c\u06c1") == "\u06c1\u200c\u06c1", printable("a\u200cb") == r"a\u200cb"
-    (True, True)
     """
     letters = str(text)
     if letters.isprintable():
         return letters
-    return "".join(
-        letter if letter.isprintable() or _joins(before, letter) else letter.encode("unicode_escape").decode()
-        for before, letter in pairwise(["", *letters])
-    )
+    pairs = zip(letters, f" {letters}", strict=False)
+    return "".join(now if _is_shown(now, before) else ascii(now)[1:-1] for now, before in pairs)
 
 
-JOINERS = "\u200c\u200d"
-
-
-def _joins(before: str, letter: str) -> bool:
-    """Whether a letter is a joiner in its place: behind what is no letter of ASCII, and can be printed."""
-    return letter in JOINERS and before > "\x7f" and before.isprintable()
+def _is_shown(letter: str, before: str) -> bool:
+    """Whether a letter is printable, or a joiner behind a printable letter or sign that is not ASCII."""
+    return letter.isprintable() or (letter in "\u200c\u200d" and before > "\x7f" and before.isprintable())
 
 
 def html_text(value: object) -> str:

@@ -259,8 +259,8 @@ def answer_names(mechanism: Mechanism, texts: PageTexts) -> dict[str, dict[str, 
         if text.parts or isinstance(entry, AskedText):
             continue
         if isinstance(entry, AskedNumber):
-            skip = question is not None and question.skip
-            result[entry.name or ""] = {question.categories[-1]: texts.words.say("form.skip")} if skip else {}
+            last = question.categories[-1:] if question is not None and question.skip else ()
+            result[entry.name or ""] = dict.fromkeys(last, texts.words.say("form.skip"))
             continue
         names = _answers(entry, question, text, texts.words)
         result[entry.name or ""] = dict(zip(_names_of(entry), names, strict=True))

@@ -12,14 +12,14 @@ ISOLATED = "\u2068{}\u2069"
 """A text whose direction of writing does not turn that of its sentence."""
 
 
-def named(text: object) -> str:
+def name_text(text: object) -> str:
     """Return the name of an answer for a sentence: printable, and isolated where it is written right to left.
 
     Without that, the numbers next to it would stand at its other side, as those of another answer.
 
     Examples
     --------
-    >>> named("yes"), named("\u05db\u05df") == "\u2068\u05db\u05df\u2069"
+    >>> name_text("yes"), name_text("\u05db\u05df") == "\u2068\u05db\u05df\u2069"
     ('yes', True)
     """
     name = printable(text)

@@ -17,7 +17,7 @@ from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin
 from mechdesign.core.values import changed
 from mechdesign.data.about import QuestionText
 from mechdesign.data.tidy import OF_ANSWERED, Quantiles
-from mechdesign.report.phrases import ENGLISH, Phrases, named
+from mechdesign.report.phrases import ENGLISH, Phrases, name_text
 from mechdesign.show.panels import ANYTHING, SHARE, axis_names
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ def _of_ticks(block: QuestionText, parts: Sequence[Any], phrases: Phrases) -> Se
     most = [
         phrases.other.format(
             share=phrases.number(percent_with_margin(numbers["estimate"][place], margin)),
-            answer=named(labels[place]),
+            answer=name_text(labels[place]),
         )
         for place in order
         if (margin := table.margins[place]) is not None and margin < UNKNOWN
@@ -487,7 +487,7 @@ def _share_words(estimate: FrequencyEstimate, places: Sequence[int], phrases: Ph
     clauses = [
         (phrases.answered if place == order[0] else phrases.other).format(
             share=_share(min(max(float(estimate.value[place]), 0.0), 1.0), margins[place], phrases),
-            answer=named(estimate.categories[place]),
+            answer=name_text(estimate.categories[place]),
         )
         for place in order
         if margins[place] < UNKNOWN
@@ -508,7 +508,8 @@ def _means_words(estimate: Any, phrases: Phrases) -> str:
     """Return the means of groups in words."""
     rows = zip(estimate.names, estimate.value.tolist(), estimate.margins().tolist(), strict=True)
     clauses = [
-        f"{named(name)}: {phrases.number(f'{rounded(value, margin, False)} {margin_text(margin, False)}')}"
+        f"{name_text(name)}: "
+        f"{phrases.number(f'{rounded(value, margin, False)} {margin_text(margin, False)}')}"
         for name, value, margin in rows
     ]
     more = "; ..." if len(clauses) > MOST_GROUPS else ""
@@ -522,8 +523,8 @@ def _median_words(quantiles: Any, phrases: Phrases) -> str:
     interval = ""
     if low != high:
         template = phrases.interval_of_words if phrases.between in f"{low}{high}" else phrases.interval
-        interval = template.format(low=named(low), high=named(high))
-    return phrases.median.format(value=named(value), interval=interval)
+        interval = template.format(low=name_text(low), high=name_text(high))
+    return phrases.median.format(value=name_text(value), interval=interval)
 
 
 def _group_words(group: Any, phrases: Phrases) -> str:
@@ -534,6 +535,6 @@ def _group_words(group: Any, phrases: Phrases) -> str:
         place = int(np.argmax(shares))
         if errors[place] < UNKNOWN:
             share = _share(min(float(shares[place]), 1.0), float(errors[place]), phrases)
-            answer = phrases.answered.format(share=share, answer=named(group.categories[place]))
-            clauses.append(phrases.group.format(group=named(name), answer=answer))
+            answer = phrases.answered.format(share=share, answer=name_text(group.categories[place]))
+            clauses.append(phrases.group.format(group=name_text(name), answer=answer))
     return phrases.sentence(clauses) if clauses and len(group.groups) <= MOST_GROUPS else ""

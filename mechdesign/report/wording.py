@@ -58,14 +58,14 @@ def in_words(result: Any, mechanism: Mechanism, texts: PageTexts) -> Any:
 
 def _part(part: SurveyResult, questions: Sequence[Question], names: Mapping[str, Names]) -> SurveyResult:
     """Return a result of a survey in words."""
-    asked = [questions[place] for place in part.request.places]
+    subjects = [questions[place] for place in part.request.places]
     if part.request.number is not None:
         estimate: Any = part.estimate
         group = names.get(questions[part.request.group].name, {})
         return replace(part, estimate=replace(estimate, names=_called(estimate.names, group)))
-    if len(asked) > 1:
-        return _table(part, asked, names) if part.axes else part
-    own = names.get(asked[0].name, {})
+    if len(subjects) > 1:
+        return _table(part, subjects, names) if part.axes else part
+    own = names.get(subjects[0].name, {})
     return replace(
         part,
         estimate=_shares(part.estimate, own),
@@ -75,16 +75,17 @@ def _part(part: SurveyResult, questions: Sequence[Question], names: Mapping[str,
     )
 
 
-def _table(part: SurveyResult, asked: Sequence[Question], names: Mapping[str, Names]) -> SurveyResult:
+def _table(part: SurveyResult, subjects: Sequence[Question], names: Mapping[str, Names]) -> SurveyResult:
     """Return a cross table in words: its axes, its cells, and its percentages of rows and columns."""
     axes = tuple((name, _called(labels, names.get(name, {}))) for name, labels in part.axes)
     cells = tuple(", ".join(labels) for labels in product(*(labels for _, labels in axes)))
     groups = []
     for shares in part.groups:
         across = [name for name, _ in axes].index(shares.of)
-        rows, columns = group_names(axes, asked, across)
+        rows, columns = group_names(axes, subjects, across)
         groups.append(GroupShares(shares.of, tuple(rows), tuple(columns), shares.estimate))
-    return replace(part, axes=axes, estimate=replace(part.estimate, categories=cells), groups=tuple(groups))
+    estimate: Any = part.estimate
+    return replace(part, axes=axes, estimate=replace(estimate, categories=cells), groups=tuple(groups))
 
 
 def _called(labels: Sequence[str], own: Names) -> tuple[str, ...]:

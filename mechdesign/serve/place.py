@@ -184,11 +184,11 @@ class Place:
         require_draft(toml_text)
         with self._guard:
             known, title = self._known(), title_of(toml_text)
-            name = slug or free_slug(title, {*known, *self._former})
+            name = slug or free_slug(title, {*known, *self._former, *self._names()})
             if not SLUG.fullmatch(name):
                 what = f"'{name:.60}' is not made of a to z, 0 to 9 and -"
                 raise ParameterError("slug", what, "choose another")
-            if name in known:
+            if name in known or (self.folder / name).is_file():
                 raise ParameterError("slug", f"'{name}' is there already", "choose another")
             if len(known) >= MOST_SURVEYS:
                 raise ParameterError("survey", f"there are {MOST_SURVEYS}", "use another --folder")
@@ -202,12 +202,16 @@ class Place:
         """Return the slugs of all surveys."""
         return [str(name) for (name,) in self.rows("SELECT slug FROM surveys")]
 
+    def _names(self) -> list[str]:
+        """Return the names in the folder, of surveys and of everything else."""
+        return [path.name for path in self.folder.iterdir()]
+
     def rename(self, survey: ServedSurvey, title: str) -> None:
         """Call a draft after a title; pages that are open find it by its former slug, too."""
         with self._guard:
             own = survey.slug
             others = {name for name, now in self._former.items() if now != own}
-            slug = free_slug(title, {*self._known(), *others} - {own})
+            slug = free_slug(title, {*self._known(), *others, *self._names()} - {own})
             if slug == own:
                 return
             with self.base() as base:

@@ -205,8 +205,14 @@ def _with_questions(section: Section, result: Any, mechanism: Mechanism, languag
     heading = language.say(key, first=quoted[0], second=language.texts.listed(quoted[1:]))
     texts = {name: mechanism.about.question_text(name).text for name in mechanism.data_columns}
     grids = tuple(replace(grid, caption=_captioned(grid.caption, texts, language)) for grid in section.grids)
-    figures = tuple(changed(figure, title=heading) for figure in section.figures)
-    return replace(section, heading=heading, grids=grids, figures=figures)
+    captions = {old.caption: new.caption for old, new in zip(section.grids, grids, strict=True)}
+    figures = []
+    for figure in section.figures:
+        caption = figure.caption
+        for old, new in captions.items():
+            caption = caption.replace(old, new)
+        figures.append(changed(figure, title=heading, caption=caption))
+    return replace(section, heading=heading, grids=grids, figures=tuple(figures))
 
 
 def _captioned(caption: str, texts: Mapping[str, str], language: Language) -> str:
@@ -256,7 +262,7 @@ def picture_values(figure: Figure, language: Language) -> dict[str, Any]:
     own = in_language(figure, language)
     caption = own.caption or own.title
     names = {"x": [panel.x_names for panel in own.panels], "y": [panel.y_names for panel in own.panels]}
-    numeric = "".join(axis for axis, given in names.items() if not any(given))
+    numeric = "".join(axis for axis, listed in names.items() if not any(listed))
     picture = language.decimals(svg(own, True), numeric if language.phrases.decimal != "." else "")
     return {"picture": Markup(for_page(picture)), "caption": caption}
 

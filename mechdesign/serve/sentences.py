@@ -239,8 +239,9 @@ def _subject(document: Mapping[str, Any], row: Mapping[str, Any], names: Mapping
     table, _, number = row["place"].rpartition(".")
     item = ""
     if table == QUESTIONS:
-        item = str(row["name"]).removeprefix(str(document[QUESTIONS][int(number)].get("name")))
-    return f"{names[row['place']]}{value_text(item, LONGEST_SUBJECT)}"
+        name = str(document[QUESTIONS][int(number)].get("name"))
+        item = value_text(str(row["name"]).removeprefix(name).removeprefix(": "), LONGEST_SUBJECT)
+    return " – ".join(filter(None, [names[row["place"]], item]))
 
 
 def _names_of(document: Mapping[str, Any], words: Words) -> dict[str, str]:

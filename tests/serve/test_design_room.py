@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mechdesign.core.errors import NORMAL
+from mechdesign.core.errors import NORMAL, ParameterError
 from tests.support import axe
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
 from tests.support.serving import KEY, Owner, asked, free_port, require_packages
@@ -136,7 +136,7 @@ def test_results_are_called_by_the_texts_of_questions(room):
     document["survey"]["group_means"] = [{"number": "overtime", "by": "department"}]
     rows = [row["name"] for row in room.send("margins", document)[1]["rows"]]
     assert rows[:2] == ["Where do you work?", "recommend"]
-    assert rows[3:5] == [f"Which of these do you use every day?: {tool}" for tool in ("e-mail", "chat")]
+    assert rows[3:5] == [f"Which of these do you use every day? – {tool}" for tool in ("e-mail", "chat")]
     assert rows[-2:] == [
         "“Where do you work?” and “recommend”",
         "“How many hours did you work overtime last month?” by “Where do you work?”",
@@ -277,6 +277,20 @@ def test_a_survey_that_was_called_by_its_owner_stays_so_also_after_a_restart(tmp
         place.remove("survey")
         assert [survey.slug for survey in place.surveys()] == ["mine"]
         assert not (place.folder / "mood").exists()
+
+
+def test_no_title_leads_to_a_file_that_is_there(tmp_path):
+    with Place(tmp_path / "place") as place:
+        (place.folder / "mood").mkdir()
+        (place.folder / "mood" / "notes.txt").touch()
+        assert place.new(SMALL).slug == "mood-2"
+        begun = place.new()
+        begun.save_draft(SMALL.replace("Mood", "Lock"))
+        assert begun.follow_title() == "lock-2"
+        begun.save_draft(SMALL)
+        assert begun.follow_title() == "mood-3"
+        with pytest.raises(ParameterError, match="'lock' is there already"):
+            place.new(SMALL, "lock")
 
 
 def test_hostile_texts_stay_texts(place, room):

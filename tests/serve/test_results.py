@@ -298,6 +298,7 @@ def test_groups_have_a_part_of_their_own_in_the_words_of_respondents(place, owne
     assert "„Welche Station?“ und „Wie alt?“" in after
     assert "„Stunden?“, in den Gruppen von „Welche Station?“" in after
     assert "Welche Station?" in before
+    assert "Prozent jeder Zeile: „Wie alt?“ in Prozent jeder Zeile, von denen" in after
     assert "in den Gruppen von" not in before.split('<section class="result">')[-1]
     page = asked(owner.application, "GET", "/s/heim/")[2].decode()
     for name in ("0 bis 29", "30 bis 80", "keine Angabe"):

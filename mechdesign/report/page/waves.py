@@ -30,7 +30,7 @@ from mechdesign.report.page.results import (
     sentence_values,
     text_table,
 )
-from mechdesign.report.phrases import ENGLISH, Phrases, named
+from mechdesign.report.phrases import ENGLISH, Phrases, name_text
 from mechdesign.report.sections import ResultTable, Section, rounded, sections_of
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures, table_figures
@@ -233,11 +233,11 @@ def change_sentence(tables: Sequence[WaveTable], phrases: Phrases = ENGLISH) -> 
     clear = sorted((one for one in changes if one.is_clear), key=lambda one: -_size(one))
     if not clear:
         sentence = phrases.no_change if table.is_share else phrases.no_change_of_mean
-        return sentence.format(first=named(first), second=named(second))
+        return sentence.format(first=name_text(first), second=name_text(second))
     left = len(clear) - MOST_PHRASES
     return phrases.clear_changes.format(
-        first=named(first),
-        second=named(second),
+        first=name_text(first),
+        second=name_text(second),
         among=phrases.among if table.caption == OF_ANSWERED else "",
         changes="; ".join(_change_phrase(one, table.is_share, phrases) for one in clear[:MOST_PHRASES]),
         more=phrases.more_changes.format(count=left) if left > 0 else "",
@@ -252,7 +252,7 @@ def _change_phrase(change: Change, is_share: bool, phrases: Phrases) -> str:
     scale, unit = (100.0, phrases.points) if is_share else (1.0, "")
     margin = scale * (change.high - change.low) / 2.0
     digits = max(0, (decimals_of(margin) or 0) - is_share)
-    subject = phrases.answer.format(answer=named(change.category)) if is_share else phrases.of_mean
+    subject = phrases.answer.format(answer=name_text(change.category)) if is_share else phrases.of_mean
     size = phrases.number(f"{scale * abs(change.value):.{digits}f} ±{margin:.{digits}f}")
     template = phrases.up if change.value > 0.0 else phrases.down
     return template.format(subject=subject, size=f"{size}{unit}")
