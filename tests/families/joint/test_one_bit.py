@@ -195,6 +195,10 @@ def test_noise_that_is_kept_alone_makes_every_report_the_same():
     first, second = client.report(rng=2), client.report(rng=3)
     assert (first == second).all()
     assert client.left is None  # any number of reports reveals no more
+    repeated = md.JointCollection(attributes=[2, 3], epsilon=4.0, reports_per_user=3)
+    drawn_again = md.JointCollection(attributes=[2, 3], epsilon=4.0, report_epsilon=2.0, reports_per_user=3)
+    assert "can be linked; set report_epsilon below epsilon" in str(md.solve(repeated).outlook())
+    assert "linked" not in str(md.solve(drawn_again).outlook())
     assert mechanism.audit().any_reports <= 18.0
 
 
