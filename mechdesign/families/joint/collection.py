@@ -376,8 +376,16 @@ def impossible(problem: JointCollection) -> str | None:
 def outlook(
     problem: JointCollection, solution: Solution[JointResponse], users: int | None = None
 ) -> Remark | None:
-    """Return where a single one-hot attribute has less error; None for several, and for one bit."""
-    if len(problem.attributes) > 1 or problem.alone or solution.status not in ("optimal", "feasible"):
+    """Return where a single attribute has less error, and that reports which repeat a bit can be linked."""
+    if solution.status not in ("optimal", "feasible"):
+        return None
+    if problem.reports_per_user > 1 and solution.variables.get("bit_keep") == 1.0:
+        text = (
+            "each report of a user repeats the same bit of an attribute with two values, so that reports "
+            "can be linked; set report_epsilon below epsilon for bits that are drawn again"
+        )
+        return Remark(text, {"repeated_attributes": problem.alone})
+    if len(problem.attributes) > 1 or problem.alone:
         return None
     text = (
         "one attribute alone: the problem 'weekly' keeps a set of answers instead of one bit each; over many "

@@ -123,7 +123,7 @@ MOST_LEVELS = 60
 
 
 @dataclass(frozen=True)
-class Search:
+class BoxSearch:
     """Boxes of one or two unknowns, with monotone bounds.
 
     Attributes
@@ -208,13 +208,13 @@ def branch_and_bound(problem: JointCollection) -> Outcome:
     )
 
 
-def _one_hot_search(problem: JointCollection) -> Search:
+def _one_hot_search(problem: JointCollection) -> BoxSearch:
     """Return the search for the one-hot bits: of a single report only q* and p* matter, a curve."""
     high = np.ones((2, 1))
     if problem.reports_per_user > 1:
-        return Search(np.zeros((2, 1)), high, partial(_best_of, problem), partial(_bounds, problem), _cut)
+        return BoxSearch(np.zeros((2, 1)), high, partial(_best_of, problem), partial(_bounds, problem), _cut)
     low = np.array([[1.0 / problem.report_ratio], [0.0]])
-    return Search(
+    return BoxSearch(
         low,
         high,
         lambda low, high: _best_of(problem, *_on_curve(problem, low, high)),
@@ -223,7 +223,7 @@ def _one_hot_search(problem: JointCollection) -> Search:
     )
 
 
-def _bit_search(problem: JointCollection) -> Search:
+def _bit_search(problem: JointCollection) -> BoxSearch:
     """Return the search for one bit that says two values: intervals of x = (1-keep)/keep."""
 
     def value(flip_at: Array, x: Array) -> Array:
@@ -238,7 +238,7 @@ def _bit_search(problem: JointCollection) -> Search:
     def bounds(low: Array, high: Array) -> Array:
         return value(high[0], low[0])
 
-    return Search(np.zeros((1, 1)), np.ones((1, 1)), best_of, bounds, _halved)
+    return BoxSearch(np.zeros((1, 1)), np.ones((1, 1)), best_of, bounds, _halved)
 
 
 def _variance(problem: JointCollection, h: Array, x: Array, y: Array) -> Array:
