@@ -187,7 +187,7 @@ Clients = Callable[[int, np.random.Generator], Any]
 
 def simulated(quick: bool) -> Iterator[dict[str, Any]]:
     """Yield simulated errors of rare answers, all users having the first answer."""
-    users, repetitions = (200, 20) if quick else (200, 400)
+    users, repetitions = 200, FEW if quick else MANY
     for k, (every, week), weeks in product((2, 5, 20), ((2.0, 1.0), (4.0, 2.0)), (1, 5)):
         problem = md.Weekly(categories=k, epsilon_all=every, epsilon_week=week, weeks=weeks)
         mechanism = md.solve(problem).mechanism()
@@ -256,13 +256,17 @@ def _rounds_apart(name: str, k: int, every: float, known: Rounds, users: int, we
     return counts
 
 
-NOISE = 0.25
-"""More than three standard errors of the quotient of two simulated squared errors, of two answers."""
+FEW, MANY = 20, 400
+"""Repetitions of a simulation."""
 
 
-def _is_worse(each: dict[str, Any]) -> bool:
-    """Whether a rival has less variance, beyond rounding; of simulated ones beyond their noise."""
-    return float(each["rival_over_here"]) < 1.0 - (NOISE if each["kind"] == "simulated" else ROUNDING)
+def _is_worse(each: dict[str, Any], repetitions: int) -> bool:
+    """Whether a rival has less variance, beyond rounding; of simulated ones beyond their noise.
+
+    The logarithm of a quotient of two mean squares of so many errors has the standard error 2 / sqrt(n).
+    """
+    noise = 1.0 - math.exp(-3.0 * 2.0 / math.sqrt(repetitions))
+    return float(each["rival_over_here"]) < 1.0 - (noise if each["kind"] == "simulated" else ROUNDING)
 
 
 def run(quick: bool = False) -> None:
@@ -272,16 +276,16 @@ def run(quick: bool = False) -> None:
     except RivalUnavailable as error:
         print(error.reason)
         return
-    lines = []
+    lines, repetitions = [], FEW if quick else MANY
     for kind in ("unchanging", "changing", "simulated"):
         ratios = [float(each["rival_over_here"]) for each in rows if each["kind"] == kind]
-        worse = sum(_is_worse(each) for each in rows if each["kind"] == kind)
+        worse = sum(_is_worse(each, repetitions) for each in rows if each["kind"] == kind)
         texts = [f"{number:.3f}" for number in (min(ratios), float(np.median(ratios)), max(ratios))]
         lines.append([kind, str(len(ratios)), str(worse), *texts])
     header = ["answers", "cells", "a rival is better in", "least", "median", "largest ratio of best rival"]
     print(table(header, lines))
     for each in rows:
-        if _is_worse(each):
+        if _is_worse(each, repetitions):
             print({name: each[name] for name in each if name != "all_rivals"})
     if not quick:
         RESULT.parent.mkdir(exist_ok=True)

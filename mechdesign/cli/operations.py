@@ -37,7 +37,7 @@ from mechdesign.core.errors import (
     printable,
 )
 from mechdesign.core.values import encode
-from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
+from mechdesign.data.data_set import COUNTS, Opened, data_set, joined_folders, opened_data
 from mechdesign.data.intake import Block, MissingRule, length
 from mechdesign.data.outputs import DATA, RESULTS, require_output, require_suffix
 from mechdesign.data.reading import Copies, FileTable, require_different
@@ -176,7 +176,7 @@ class Work:
         self.mechanism, self.operation, self.settings = mechanism, operation, settings
         self.missing, self.data, self.options = missing, data, options
         self.owner: str = options.mechanism
-        self.copies = Copies(getattr(options, "identical", False))
+        self.copies = Copies(getattr(options, "identical", False) or operation.apart)
         data.look = self._look
 
     def _look(self, table: FileTable, is_whole: bool) -> None:
@@ -393,8 +393,9 @@ def execute(
     own_files = [path for path in own_files if path is not None]
     missing = with_messages(rule_for(loaded, operation, options.missing, tuple(options.missing_code)), loaded)
     counts = operation.name in COUNTING and not operation.gives
-    paths = options.inputs = data_set(options.inputs, counts)
-    require_different(paths, getattr(options, "identical", False))
+    inputs = list(options.inputs)
+    paths = options.inputs = data_set(inputs, counts)
+    require_different(paths, getattr(options, "identical", False) or operation.apart)
     output, dask = getattr(options, "output", None), getattr(options, "dask", None)
     if output is not None and not (operation.name == RANDOMIZE and is_folder(output)):
         require_suffix(output, DATA if operation.gives else RESULTS)
@@ -413,6 +414,8 @@ def execute(
                 message = _write_table(options, blocks, own_files, operation.private)
             else:
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
+                if operation.apart:
+                    sources = joined_folders(inputs, sources)
                 result, message = operation.run(sources, settings), ""
                 if take is None:
                     message = _print_result(options, result, picture, loaded, own_files)

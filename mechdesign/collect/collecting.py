@@ -143,6 +143,8 @@ class Operation:
     in_order : bool
         Whether it gives one row for each row of its table, in the same order. A shuffler does not: then no
         index of a data frame may stay next to its rows.
+    apart : bool
+        Whether each input is a table by itself, such as a week; a folder is one, and two may be alike.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Operation:
     several: bool = False
     private: bool = False
     in_order: bool = False
+    apart: bool = False
 
     def settings(self, options: Mapping[str, Any]) -> Settings:
         """Return the settings for the given options; refuse an option that is not one of this operation's.

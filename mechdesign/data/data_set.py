@@ -19,7 +19,7 @@ from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import Block, MissingRule, Source
 from mechdesign.data.outputs import (
     DATA,
     JSON_LINES,
@@ -174,6 +174,53 @@ def data_set(value: Sequence[str], counts: bool = False) -> list[str]:
     if result.count(STANDARD_INPUT) > 1:
         raise ParameterError(STANDARD_INPUT, "is named twice", "name it once")
     require_not_in_part(path for path in result if path != STANDARD_INPUT)
+    return result
+
+
+class JoinedTable:
+    """Several tables as one, with the name of that which is read.
+
+    Parameters
+    ----------
+    parts : sequence of Source
+        With the same columns.
+    """
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        self.parts, self._part = parts, parts[0]
+        for other in parts[1:]:
+            if set(other.columns) != set(parts[0].columns):
+                what = f"has other columns than {parts[0].name}"
+                raise DataError(other.name, what, "keep files of one kind in a folder")
+
+    @property
+    def name(self) -> str:
+        """The name of the table that is read."""
+        return self._part.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all tables."""
+        return self.parts[0].columns
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
+        """Yield the blocks of all tables, one after the other."""
+        for part in self.parts:
+            self._part = part
+            yield from part.blocks(columns)
+
+    def row(self, number: int) -> int:
+        """Return the row of the file that is read."""
+        return self._part.row(number)
+
+
+def joined_folders(value: Sequence[str], tables: Sequence[Source]) -> list[Source]:
+    """Return the tables of names, in the order of :func:`data_set`: those of a folder are one."""
+    result, left = list[Source](), list(tables)
+    for name in value:
+        count = len(data_set([name]))
+        part, left = left[:count], left[count:]
+        result += [JoinedTable(part)] if os.path.isdir(name) and count > 1 else part
     return result
 
 

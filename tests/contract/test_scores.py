@@ -31,7 +31,7 @@ SCORED = [
 ]
 BY_LIKELIHOOD = ("joint-response",)
 """Mechanisms whose estimate is a maximum of a likelihood; their scores are unbiased all the same."""
-SETS = ("key-value-selection", "set-selection")
+SETS = ("key-value-selection", "set-hashing", "set-selection")
 """Mechanisms of sets: an item has a score each, which do not sum to 1."""
 WHOLE = ("key-value-selection", "weekly-response")
 """Reports that support categories with scores of more than two values, so that they are a table."""

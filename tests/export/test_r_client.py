@@ -41,7 +41,7 @@ def run_r(folder, text, *arguments):
 
 SAME = {
     *("kary 64", "unary 64", "unary 200", "hadamard 1000", "hashing 60000", "harmony", "shuffled", "murs"),
-    "events with names",
+    *("events with names", "sets of one", "sets sampled", "sets hashed alone", "weekly numbers"),
     *("rsum-rr", "cnt-bn", "uniformity-dump", "cnt-sgm", "range-tree", "aut", "hist-mm", "hist-rr"),
 }
 """Instances whose steps are those of others: a few vectors, for R takes a millisecond each."""

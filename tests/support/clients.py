@@ -135,6 +135,7 @@ CLIENTS = {
     "subset-selection": lambda: SubsetSelection.of(9, 1.0, 2),
     "subset 30": lambda: SubsetSelection.of(30, 0.5, 11),
     "set-selection": lambda: SetSelection.of(4, 3.0, 2, 1, labels=["bread", "milk", "tea", "jam"]),
+    "sets of one": lambda: SetSelection.of(100, 4.0, 2, 1),
     "sets sampled": lambda: SetSelection.of(900, 2.0, 3, 5, most=6),
     "set-hashing": lambda: SetHashing.of(900, 2.0, 3, 60, most=6),
     "sets hashed alone": lambda: SetHashing.of(4, 3.0, 1, 2, labels=["bread", "milk", "tea", "jam"]),

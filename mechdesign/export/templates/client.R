@@ -214,6 +214,8 @@
     held <- held[seq_len(min(length(held), step$length))]
     sort(c(held, step$items + seq_len(step$length - length(held)) - 1))
   }
+  # Numbers with points between them, and more behind one or two: no program takes the text for a number
+  pointed <- function(numbers) paste0(paste(sprintf("%.0f", numbers), collapse = "."), strrep(".", max(0, 3 - length(numbers))))
   # The inverse of a number modulo a prime, by Euclid
   inverse <- function(number, prime) {
     before <- prime
@@ -297,7 +299,7 @@
       }
       listed <- sort(members[members < step$items])
       if (!step$sparse) return(text_of(packed(as.numeric((seq_len(step$items) - 1) %in% listed))))
-      if (length(listed)) paste(sprintf("%.0f", listed), collapse = ".") else "none"
+      if (length(listed)) pointed(listed) else "none"
     },
     `set-hashing` = function(step, answered, take) {
       prime <- step$prime
@@ -322,7 +324,7 @@
       for (place in rev(turns)) {
         made <- (c(values[place], made[-length(made)]) - held[place] * made) %% prime
       }
-      paste(sprintf("%.0f", made), collapse = ".")
+      pointed(made)
     },
     parity = function(step, code, take) {
       row <- code + 1

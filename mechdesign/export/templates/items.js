@@ -16,6 +16,11 @@ function readItems(asked, answer, name) {
   return [...found.entries()].sort((left, right) => left[0] - right[0]);
 }
 
+// Numbers with points between them, and behind one or two so many that no program takes the text for a number.
+function pointed(numbers) {
+  return numbers.join(".") + (numbers.length ? ".".repeat(Math.max(0, 3 - numbers.length)) : "");
+}
+
 // The items of a set, sampled or filled with dummies to the length of the step, in order.
 function heldOf(step, answered, bits) {
   let held = answered.map(([code]) => code);
@@ -65,7 +70,7 @@ CODES.items = function (step, answered, bits) {
     } while (bits.below(ways) !== 0);
   } else members = others(held, step.size);
   const listed = [...members].filter((item) => item < step.items).sort((left, right) => left - right);
-  if (step.sparse) return listed.join(".") || "none";
+  if (step.sparse) return pointed(listed) || "none";
   const flags = new Array(step.items).fill(false);
   for (const item of listed) flags[item] = true;
   return "x" + hex(packed(flags));
@@ -105,5 +110,5 @@ CODES["set-hashing"] = function (step, answered, bits) {
     for (let power = length; power > 0; power--) result[power] = left(result[power - 1] - held[place] * result[power]);
     result[0] = left(values[place] - held[place] * result[0]);
   }
-  return result.join(".");
+  return pointed(result);
 };

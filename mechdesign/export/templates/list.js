@@ -72,14 +72,16 @@ function itemWords(step, members, place) {
   return [setWords(members, words) || ofSize(members.length, step.items)];
 }
 
+const partsOf = (report) => report.split(".").filter(Boolean).map(Number);
+
 Object.assign(REPORTED, {
   items(step, report, [place]) {
-    const listed = step.sparse ? (report === "none" ? [] : report.split(".").map(Number)) : membersOf(report, 0, step.items);
+    const listed = step.sparse ? (report === "none" ? [] : partsOf(report)) : membersOf(report, 0, step.items);
     return itemWords(step, listed, place);
   },
 
   "set-hashing"(step, report, [place]) {
-    const coefficients = report.split(".").map(Number).reverse();
+    const coefficients = partsOf(report).reverse();
     const at = (item) => coefficients.reduce((sum, each) => (sum * item + each) % step.prime, 0);
     return itemWords(step, Array.from({ length: step.items }, (_, item) => item).filter((item) => at(item) < step.size), place);
   },

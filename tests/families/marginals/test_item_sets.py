@@ -17,7 +17,7 @@ from mechdesign.analysis.likelihood_tests import equal_waves
 from mechdesign.audit.channel import audit_channel
 from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, DataError, MethodError, ParameterError
-from mechdesign.exact.randomness import TOTAL, exp_lower
+from mechdesign.exact.randomness import TOTAL, bit_source, exp_lower
 from mechdesign.families.marginals.item_sets import even_variances, selection_shares, set_variance_bound
 from mechdesign.families.marginals.item_sets_methods import overlap_variance
 from mechdesign.families.marginals.items.hashing import SetHashing, hashing_shares
@@ -425,3 +425,27 @@ def test_reports_that_are_no_polynomial_are_one_line(text):
     with pytest.raises(DataError, match=r"row 1: .*expected 3 numbers below 907 between points") as caught:
         oracle.estimate([text])
     assert "\n" not in str(caught.value)
+
+
+def test_no_report_is_a_number_to_other_programs_and_older_texts_are_read():
+    """A report of one or two items was one: spreadsheets wrote 3.40 as 3.4, and servers refused it."""
+    for oracle in (
+        SetSelection.of(100, 4.0, 2, 1),
+        SetSelection.of(2000, 1.0, 2, 2),
+        SetHashing.of(90, 3.0, 1, 4),
+    ):
+        texts = oracle.written(
+            oracle.draw(oracle.codec.codes([[3, 40], [3]] if oracle.length > 1 else [[3]]), bit_source(1))
+        )
+        assert not any(text.count(".") < 2 and text != "none" for text in texts.tolist())
+        assert (oracle.written(oracle.read(texts)) == texts).all()
+    selection = SetSelection.of(2000, 1.0, 2, 2)
+    assert selection.supported_by(selection.read(["3.40", "3.40.", "3..", "3"])).sum(axis=1).tolist() == [
+        2,
+        2,
+        1,
+        1,
+    ]
+    for text in ("3.40..", "3...", "..", ".", "3..40", ".3."):
+        with pytest.raises(DataError, match=r"row 1: .* is not a report"):
+            selection.read([text])

@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 import mechdesign as md
+from mechdesign.cli import main
 from mechdesign.collect.base import load_mechanism
 from mechdesign.core.errors import DataError, MechDesignError, MethodError, ModelFileError, ParameterError
 from mechdesign.exact.randomness import TOTAL, bit_source, exp_lower, exp_written
@@ -416,7 +417,6 @@ def test_scores_of_reports_average_to_the_estimate_and_likelihoods_to_one(name):
 
 
 def test_the_commands_remember_estimate_and_refuse_in_one_line(tmp_path, capsys, monkeypatch):
-    from mechdesign.cli import main
 
     monkeypatch.chdir(tmp_path)
     WeeklyResponse.of(3, 4.0, 2.0, 1, 1, weeks=2, labels=["good", "fair", "bad"]).save("m.json")
@@ -507,3 +507,33 @@ def test_edges_that_are_none_are_one_line(fields, fault):
     with pytest.raises(ParameterError, match=fault) as caught:
         md.solve(md.Weekly(epsilon_all=4.0, epsilon_week=1.0, **fields)).mechanism()
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_one_week_and_weeks_may_be_alike(tmp_path, monkeypatch, capsys):
+    """Permanent sets that are sent as they are make files alike, which are two weeks all the same."""
+    monkeypatch.chdir(tmp_path)
+    WeeklyResponse.of(3, 2.0, 2.0, 1, 1, weeks=3).save("m.json")
+    mechanism = load_mechanism("m.json")
+    memory = mechanism.remember(np.arange(60) % 3, rng=1)
+    column = mechanism.recipe().columns[0]
+    texts = [f"{text}\n" for text in memory.report(rng=2).tolist()]
+    for name, part in (
+        ("first/a", texts[:20]),
+        ("first/b", texts[20:]),
+        ("second", texts),
+        ("third/a", texts[:59]),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.csv").write_text("".join([f"{column}\n", *part]))
+    assert main(["run", "m.json", "weeks", "first", "second.csv"]) == 0
+    first = capsys.readouterr().out
+    assert first == str(mechanism.estimate_weeks([texts_of(texts)] * 2)) + "\n"
+    assert main(["run", "m.json", "weeks", "first", "third"]) != 0
+    assert "week 2 has 59 users, the first 60" in capsys.readouterr().err
+    (tmp_path / "first" / "b.csv").write_text("other\n1\n")
+    assert main(["run", "m.json", "weeks", "first", "second.csv"]) != 0
+    assert "first/b.csv: has other columns than first/a.csv" in capsys.readouterr().err
+
+
+def texts_of(lines):
+    return [line.strip() for line in lines]

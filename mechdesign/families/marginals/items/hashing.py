@@ -41,7 +41,7 @@ from mechdesign.data.intake import Values
 from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import prime_from, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written
-from mechdesign.families.marginals.items.selection import SetSelection
+from mechdesign.families.marginals.items.selection import SetSelection, between_points, pointed
 from mechdesign.families.marginals.oracles.support import ReportClass
 
 Array = NDArray[np.float64]
@@ -196,7 +196,7 @@ class SetHashing(SetSelection):
         return f"{self.length + 1} numbers below {self.prime} between points"
 
     def written(self, reports: NDArray[Any]) -> Values:
-        return np.array([".".join(map(str, row)) for row in reports.tolist()])
+        return np.array([pointed(row) for row in reports.tolist()])
 
     def read(self, reports: Any) -> NDArray[Any]:
         raw = np.asarray(reports)
@@ -212,7 +212,7 @@ class SetHashing(SetSelection):
         return read
 
     def _numbers(self, text: Any, row: int) -> list[int]:
-        parts = text.split(".") if isinstance(text, str) else []
+        parts = between_points(text) if isinstance(text, str) else []
         plain = all(part.isascii() and part.isdigit() and str(int(part[:9])) == part for part in parts)
         if len(parts) != self.length + 1 or not plain:
             raise self._fault(row, f"{text_of(text)} is not a report")

@@ -296,7 +296,7 @@ class SetSelection(SupportOracle):
         if not self.is_sparse:
             return as_texts(reports)
         members = np.unpackbits(reports, axis=1, count=self.reported)
-        texts = [".".join(map(str, np.flatnonzero(row).tolist())) or NOTHING for row in members]
+        texts = [pointed(np.flatnonzero(row).tolist()) or NOTHING for row in members]
         return np.array(texts)
 
     def read(self, reports: Any) -> NDArray[Any]:
@@ -315,7 +315,7 @@ class SetSelection(SupportOracle):
         """Return packed subsets from their texts."""
         packed = np.zeros((len(texts), width(self.reported)), dtype=np.uint8)
         for row, text in enumerate(texts.tolist()):
-            parts = [] if text == NOTHING else str(text).split(".")
+            parts = [] if text == NOTHING else between_points(str(text))
             known = all(part.isascii() and part.isdigit() and len(part) <= 6 for part in parts)
             numbers = np.array([int(part) for part in parts], dtype=np.int64) if known else np.array([-1])
             if len(numbers) and (
@@ -354,6 +354,35 @@ class SetSelection(SupportOracle):
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> ItemEstimate:
         plain = super().estimate_from_counts(counts, users, population)
         return item_estimate(plain, self.most, self.length)
+
+
+LEAST_FIELDS = 3
+"""A text with fewer points may be a decimal number, which programs write in another way."""
+
+
+def pointed(numbers: Sequence[int]) -> str:
+    """Return numbers with points between them, and more behind one or two: no program takes it for a number.
+
+    Examples
+    --------
+    >>> pointed([3, 40, 7]), pointed([3, 40]), pointed([3]), pointed([])
+    ('3.40.7', '3.40.', '3..', '')
+    """
+    text = ".".join(map(str, numbers))
+    return text + "." * (LEAST_FIELDS - len(numbers)) if numbers else text
+
+
+def between_points(text: str) -> list[str]:
+    """Return the parts of a text of numbers, also of one that has no further points.
+
+    Examples
+    --------
+    >>> between_points("3.40."), between_points("3.."), between_points("3"), between_points("3.40.7.")
+    (['3', '40'], ['3'], ['3'], ['3', '40', '7', ''])
+    """
+    parts = text.split(".")
+    filled = len(parts) == LEAST_FIELDS and parts[0]
+    return [part for part in parts if part] if filled and not parts[-1] else parts
 
 
 def subsets(whole: int, length: int, size: int) -> tuple[int, int]:

@@ -245,7 +245,7 @@ KEY = Option("key", "text", "the column that identifies users")
 
 TABLES = (".csv", ".parquet", ".pq")
 
-SAME = "of the same users in the same order, a file a week"
+SAME = "of the same users in the same order, a file or a folder a week"
 
 
 def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]) -> tuple[Operation, ...]:
@@ -254,7 +254,7 @@ def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]
     people = (*randomize.takes, Column("user", "identifier of the user, see --key", any_name=True))
     weekly = "a report of each user for this week, from the permanent sets that the file keeps"
     clip = (CLIP,) if mechanism.codec.clips else ()
-    joint, shared = (COLUMN, POPULATION, UNMARKED), {"several": True}
+    joint, shared = (COLUMN, POPULATION, UNMARKED), {"several": True, "apart": True}
     return (
         randomize,
         Operation(

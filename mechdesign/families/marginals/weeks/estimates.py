@@ -272,7 +272,7 @@ def linked_estimate(
     population : bool
     """
     users = len(tables[0][0])
-    mean, limits = spread_of(scores, tables, weights).limits(min(map(abs, weights)) / scores.scale)
+    mean, limits = user_spread(scores, tables, weights).limits(min(map(abs, weights)) / scores.scale)
     errors, notes = limits.standard_error(), few_users(users)
     change = sum(weights) == 0.0
     if change:
@@ -282,7 +282,7 @@ def linked_estimate(
     return FrequencyEstimate(mean, errors, users, names, population, None, limits, notes)
 
 
-def spread_of(
+def user_spread(
     scores: WeeklyScores,
     tables: Sequence[tuple[Packed, Packed]],
     weights: Sequence[float],

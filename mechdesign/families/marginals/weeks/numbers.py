@@ -261,7 +261,7 @@ class NumberEstimate(FrequencyEstimate):
         return {**super().as_json(), **more, "quantiles": self.quantiles.as_json()}
 
 
-def with_numbers(shares: FrequencyEstimate, codec: Binned, limits: SpreadLimits) -> NumberEstimate:
+def number_estimate(shares: FrequencyEstimate, codec: Binned, limits: SpreadLimits) -> NumberEstimate:
     """Return the shares of bins with the mean and the quartiles.
 
     Parameters

@@ -49,7 +49,7 @@ from mechdesign.families.marginals.weeks.estimates import (
     ChangeEstimate,
     WeeklyScores,
     linked_estimate,
-    spread_of,
+    user_spread,
 )
 from mechdesign.families.marginals.weeks.law import WeeklyLaw, composed_within
 from mechdesign.families.marginals.weeks.numbers import (
@@ -57,11 +57,11 @@ from mechdesign.families.marginals.weeks.numbers import (
     are_pairs,
     bin_edges,
     limits_of_pairs,
+    number_estimate,
     pair_counts,
     single_counts,
     steps_of,
     sums_of,
-    with_numbers,
 )
 
 MOST_WEEKS = 1 << 20
@@ -404,7 +404,7 @@ class WeeklyResponse(SupportOracle):
             return shares
         sums, low = sums_of(self.codec.edges), float(self.scores.chances[1])
         limits = limits_of_pairs(counts, users, sums, low, self.scores.scale)
-        return with_numbers(shares, self.codec, limits)
+        return number_estimate(shares, self.codec, limits)
 
     @rng_alone
     def estimate_weeks(self, tables: Sequence[Any], population: bool = False) -> FrequencyEstimate:
@@ -444,8 +444,8 @@ class WeeklyResponse(SupportOracle):
             return result
         sums = sums_of(self.codec.edges)
         steps = steps_of(sums, self.scores.scale * len(read))
-        _, limits = spread_of(self.scores, parts, weights, sums).limits(steps)
-        return with_numbers(result, self.codec, limits)
+        _, limits = user_spread(self.scores, parts, weights, sums).limits(steps)
+        return number_estimate(result, self.codec, limits)
 
     @rng_alone
     def estimate_change(self, before: Any, after: Any, population: bool = False) -> ChangeEstimate:
