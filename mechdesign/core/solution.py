@@ -56,6 +56,9 @@ class Quantities(Mapping[str, Any]):
     ----------
     entries : mapping
         From names to numbers, or to how they are computed.
+    others : Later, optional
+        Computes a mapping with further numbers, of names that only the computation tells. It is asked for a
+        name that is not among the entries, and for all names.
 
     Examples
     --------
@@ -64,26 +67,34 @@ class Quantities(Mapping[str, Any]):
     (['short', 'long'], 5.0)
     """
 
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._entries = dict(entries)
+    def __init__(self, entries: Mapping[str, Any], others: Later | None = None) -> None:
+        self._entries, self._others = dict(entries), others
 
     def __getitem__(self, name: str) -> Any:
-        entry = self._entries[name]
+        entries = self._entries if name in self._entries else self._all()
+        entry = entries[name]
         if isinstance(entry, Later):
-            entry = self._entries[name] = entry.compute()
+            entry = entries[name] = entry.compute()
         return entry
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._entries or name in self._all()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._all())
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+    def _all(self) -> dict[str, Any]:
+        """Return the entries with all others."""
+        if self._others is not None:
+            self._entries.update(self._others.compute())
+            self._others = None
+        return self._entries
 
 
 @frozen_value(repr=False)
