@@ -190,7 +190,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         """
         from mechdesign.core.solve import one_thread  # which imports this module
 
-        with one_thread():  # as the method ran: a bound that is proven again is the same to the last bit
+        with one_thread(self.kind != "analytic"):  # as the method: what is proven again is the same number
             certificates = self.problem.certificates(self) if self.found else ()
         scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in certificates]
         return tuple(

@@ -72,7 +72,7 @@ def certificates(self, solution):
     return of_class(self, solution)
 
 md.RandomizedResponse.certificates = certificates
-assert all(item.holds for item in md.solve(problem).certificates)
+assert all(item.holds for item in md.solve(problem, "lp").certificates)
 assert seen == [one] and counts() == many, (seen, counts())
 """)
 
