@@ -188,10 +188,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         that claims none has nothing to fail there; ``compare`` judges it by the bounds of the others.
         Each says among which mechanisms it is an optimum; it does not hold where the problem does not say.
         """
-        from mechdesign.core.solve import one_thread  # which imports this module
-
-        with one_thread(self.kind != "analytic"):  # as the method: what is proven again is the same number
-            certificates = self.problem.certificates(self) if self.found else ()
+        certificates = self.problem.certificates(self) if self.found else ()
         scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in certificates]
         return tuple(
             item for item in scoped if item.holds or item.property != OPTIMALITY or self.claims_optimality
