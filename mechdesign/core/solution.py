@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic
 
 import attrs
@@ -30,51 +30,29 @@ NEAR = 0.01
 """A part of the value: what is further from a proven bound is said when a mechanism is built."""
 
 
-class Later:
-    """A number that is computed when it is asked for: a function of a module, and its arguments.
-
-    A function without a name of its own, such as a lambda, would keep the solution out of caches.
-
-    Examples
-    --------
-    >>> Later(math.hypot, 3.0, 4.0).compute()
-    5.0
-    """
-
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self.function, self.arguments = function, arguments
-
-    def compute(self) -> Any:
-        """Return the number."""
-        return self.function(*self.arguments)
-
-
 class Quantities(Mapping[str, Any]):
-    """Named numbers of a solution; each that is given as :class:`Later` is computed once, when it is read.
+    """Named numbers of a solution; one that is a ``functools.partial`` is computed once, when it is read.
 
-    Parameters
-    ----------
-    entries : mapping
-        From names to numbers, or to how they are computed.
-    others : Later, optional
-        Computes a mapping with further numbers, of names that only the computation tells. It is asked for a
-        name that is not among the entries, and for all names.
+    ``others`` computes a mapping with further ones, of names that only the computation tells. It is asked for
+    a name that is not among the entries, and for all names.
 
     Examples
     --------
-    >>> numbers = Quantities({"short": 1.0, "long": Later(math.hypot, 3.0, 4.0)})
+    >>> numbers = Quantities({"short": 1.0, "long": partial(math.hypot, 3.0, 4.0)})
     >>> list(numbers), numbers["long"]
     (['short', 'long'], 5.0)
     """
 
-    def __init__(self, entries: Mapping[str, Any], others: Later | None = None) -> None:
+    def __init__(
+        self, entries: Mapping[str, Any], others: Callable[[], Mapping[str, Any]] | None = None
+    ) -> None:
         self._entries, self._others = dict(entries), others
 
     def __getitem__(self, name: str) -> Any:
         entries = self._entries if name in self._entries else self._all()
         entry = entries[name]
-        if isinstance(entry, Later):
-            entry = entries[name] = entry.compute()
+        if isinstance(entry, partial):
+            entry = entries[name] = entry()
         return entry
 
     def __contains__(self, name: object) -> bool:
@@ -86,13 +64,10 @@ class Quantities(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
     def _all(self) -> dict[str, Any]:
         """Return the entries with all others."""
         if self._others is not None:
-            self._entries.update(self._others.compute())
+            self._entries.update(self._others())
             self._others = None
         return self._entries
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Method
-from mechdesign.core.solution import Later, Quantities, Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.choosing import Choosing, fitted, most_bits, protocol_method
 from mechdesign.families.shuffle.range_tree import most_parts
@@ -75,7 +76,7 @@ def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, 
 
 def compared(problem: Choosing, solution: Solution[Any], figures: Mapping[str, Any]) -> Quantities:
     """Return figures with how the solution compares with other protocols, which are fitted for who asks."""
-    return Quantities(figures, Later(over_others, problem, solution.variables, solution.value))
+    return Quantities(figures, partial(over_others, problem, solution.variables, solution.value))
 
 
 def over_others(problem: Choosing, variables: Mapping[str, Any], value: float) -> dict[str, float]:

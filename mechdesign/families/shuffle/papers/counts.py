@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.solution import Later, Quantities, Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Protocol, RSumDSG, RSumKR, RSumRM, RSumRR
 from mechdesign.families.shuffle.choosing import Choosing
@@ -233,7 +234,7 @@ def sum_quantities(problem: ShuffleSum, solution: Solution[Any]) -> Quantities:
     if own is not None:
         figures["normal_rmse"] = own
         figures |= {f"normal_over_{name}": multiple(own, error) for name, error in others.items()}
-    return Quantities(figures, Later(sum_over_others, problem, solution.variables, solution.value))
+    return Quantities(figures, partial(sum_over_others, problem, solution.variables, solution.value))
 
 
 def sum_over_others(problem: ShuffleSum, variables: Mapping[str, Any], value: float) -> dict[str, float]:
