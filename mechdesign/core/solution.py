@@ -49,10 +49,9 @@ class Quantities(Mapping[str, Any]):
         self._entries, self._others = dict(entries), others
 
     def __getitem__(self, name: str) -> Any:
-        entries = self._entries if name in self._entries else self._all()
-        entry = entries[name]
+        entry = (self._entries if name in self._entries else self._all())[name]
         if isinstance(entry, partial):
-            entry = entries[name] = entry()
+            entry = self._entries[name] = entry()
         return entry
 
     def __contains__(self, name: object) -> bool:
@@ -65,7 +64,6 @@ class Quantities(Mapping[str, Any]):
         return len(self._all())
 
     def _all(self) -> dict[str, Any]:
-        """Return the entries with all others."""
         if self._others is not None:
             self._entries.update(self._others())
             self._others = None
