@@ -11,11 +11,9 @@ function is used.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,22 +107,23 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
 
 
 def _window(trials: int, odds: float, tail: float) -> Window:
-    """Return the same as a line of :func:`window_table`, to the last bit, without the table."""
     n, back = float(trials), odds or 1.0
     reach = radius(trials * (odds / (1.0 + odds) ** 2), tail)
     mode = min(n, float(math.floor((n + 1.0) * (odds / (1.0 + odds)))))
-    width = int(max(1.0, min(reach, n)))  # sums are of as many terms as in a table, so that they round alike
+    width = int(max(1.0, min(reach, n)))  # sums have as many terms as in a table of several, to round alike
     rise, fall = int(min(reach, n - mode)), int(min(reach, mode))
     steps = np.arange(float(max(rise, fall)))
     rising, up = _product(((n - mode) - steps[:rise]) / (mode + steps[:rise] + 1.0) * odds, width)
     falling, down = _product((mode - steps[:fall]) / ((n - mode) + steps[:fall] + 1.0) / back, width)
     total = float(falling.sum()) + 1.0 + float(rising.sum())
     first, last = mode - down, mode + up
+    # A step of a product loses 3 units and the odds 8 more, so a weight 11 units a step, and their sum a
+    # unit more for each term; the quotient loses both.
     error = 32.0 * (down + up + 9) * UNIT
     edge = float(rising[up - 1]) if up else 1.0
-    above, above_mean = _beyond_one(edge / total, (n - last) / (last + 1.0) * odds)
+    above, above_mean = _beyond(edge / total, (n - last) / (last + 1.0) * odds)
     edge = float(falling[down - 1]) if down else 1.0
-    below, _ = _beyond_one(edge / total, first / (n - first + 1.0) / back)
+    below, _ = _beyond(edge / total, first / (n - first + 1.0) / back)
     probability = np.concatenate([falling[:down][::-1], np.ones(1), rising[:up]])
     probability /= total
     probability.flags.writeable = False
@@ -141,8 +140,8 @@ def _product(ratios: Doubles, width: int) -> tuple[Doubles, int]:
     return result, count
 
 
-def _beyond_one(edge: float, ratio: float) -> tuple[float, float]:
-    """Return the same as :func:`_beyond` of one edge."""
+def _beyond(edge: float, ratio: float) -> tuple[float, float]:
+    """Return bounds of sum p r^i and sum i p r^i over i >= 1; ratios further out are smaller still."""
     ratio *= 1.0 + 1e-12
     if ratio >= 1.0 - 1e-9:
         return math.inf, math.inf
@@ -152,77 +151,6 @@ def _beyond_one(edge: float, ratio: float) -> tuple[float, float]:
 
 
 _recent_window = lru_cache(maxsize=16)(_window)  # mirrored data have the same ones, one soon after the other
-
-
-class WindowTable(NamedTuple):
-    """Windows of several binomials, one line each.
-
-    Attributes
-    ----------
-    mode, first, last : (m,) array
-    falling, rising : (m, width) array
-        Weights relative to the mode: one below it and further down, one above it and further up; then 0.
-    total : (m,) array
-        Sums of the weights: the quotients are the probabilities.
-    below, above, above_mean, error : (m,) array
-        As for one window.
-    """
-
-    mode: Doubles
-    first: Doubles
-    last: Doubles
-    falling: Doubles
-    rising: Doubles
-    total: Doubles
-    below: Doubles
-    above: Doubles
-    above_mean: Doubles
-    error: Doubles
-
-
-def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> WindowTable:
-    """Return the windows of several binomials with the same odds; see :func:`binomial_window`."""
-    n, variance = np.array(trials, dtype=np.float64), odds / (1.0 + odds) ** 2
-    reach = np.array([radius(count * variance, tail) for count, tail in zip(trials, tails, strict=True)])
-    mode = np.minimum(n, np.floor((n + 1.0) * (odds / (1.0 + odds))))
-    steps = np.arange(max(1.0, np.minimum(reach, n).max()))
-    lines, center = n[:, None], mode[:, None]
-    back = odds or 1.0  # at odds of 0 the mode is 0, and nothing is below it
-    ratios = (lines - center - steps) / (center + steps + 1.0) * odds
-    rising = _products(ratios, steps, np.minimum(reach, n - mode))
-    ratios = (center - steps) / (lines - center + steps + 1.0) / back
-    falling = _products(ratios, steps, np.minimum(reach, mode))
-    up, down = np.count_nonzero(rising, axis=1), np.count_nonzero(falling, axis=1)
-    total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
-    first, last = mode - down.astype(np.float64), mode + up.astype(np.float64)
-    # A step of a product loses 3 units and the odds 8 more, so a weight 11 units a step, and their sum a
-    # unit more for each term; the quotient loses both.
-    error = 32.0 * (down + up + 9).astype(np.float64) * UNIT
-    above, above_mean = _beyond(_edge(rising, up) / total, (n - last) / (last + 1.0) * odds)
-    below, _ = _beyond(_edge(falling, down) / total, first / (n - first + 1.0) / back)
-    return WindowTable(mode, first, last, falling, rising, total, below, above, above_mean, error)
-
-
-def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
-    """Return products of ratios, at most as many in a line as stated, up to where they would underflow."""
-    result: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
-    result[result <= LEAST_WEIGHT] = 0.0
-    return result
-
-
-def _edge(weights: Doubles, counts: NDArray[np.int64]) -> Doubles:
-    """Return the outermost weight of each line: 1, that of the mode, where the line is empty."""
-    outermost: Doubles = weights[np.arange(len(counts)), counts - 1]
-    return np.where(counts > 0, outermost, 1.0)
-
-
-def _beyond(edge: Doubles, ratio: Doubles) -> tuple[Doubles, Doubles]:
-    """Return bounds of sum p r^i and sum i p r^i over i >= 1; ratios further out are smaller still."""
-    ratio = ratio * (1.0 + 1e-12)
-    near = ratio >= 1.0 - 1e-9
-    rest = np.where(near, 1.0, 1.0 - ratio)
-    bound = 1.01 * edge * ratio / rest
-    return np.where(near, np.inf, bound), np.where(near, np.inf, bound / rest)
 
 
 Array = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic
 
 import attrs
@@ -30,60 +30,44 @@ NEAR = 0.01
 """A part of the value: what is further from a proven bound is said when a mechanism is built."""
 
 
-class Later:
-    """A number that is computed when it is asked for: a function of a module, and its arguments.
-
-    A function without a name of its own, such as a lambda, would keep the solution out of caches.
-
-    Examples
-    --------
-    >>> Later(math.hypot, 3.0, 4.0).compute()
-    5.0
-    """
-
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self.function, self.arguments = function, arguments
-
-    def compute(self) -> Any:
-        """Return the number."""
-        return self.function(*self.arguments)
-
-
 class Quantities(Mapping[str, Any]):
-    """Named numbers of a solution; each that is given as :class:`Later` is computed once, when it is read.
+    """Named numbers of a solution; one that is a ``functools.partial`` is computed once, when it is read.
 
-    Parameters
-    ----------
-    entries : mapping
-        From names to numbers, or to how they are computed.
+    ``others`` computes a mapping with further ones, of names that only the computation tells. It is asked for
+    a name that is not among the entries, and for all names.
 
     Examples
     --------
-    >>> numbers = Quantities({"short": 1.0, "long": Later(math.hypot, 3.0, 4.0)})
+    >>> numbers = Quantities({"short": 1.0, "long": partial(math.hypot, 3.0, 4.0)})
     >>> list(numbers), numbers["long"]
     (['short', 'long'], 5.0)
     """
 
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._entries = dict(entries)
+    def __init__(
+        self, entries: Mapping[str, Any], others: Callable[[], Mapping[str, Any]] | None = None
+    ) -> None:
+        self._entries, self._others = dict(entries), others
 
     def __getitem__(self, name: str) -> Any:
-        entry = self._entries[name]
-        if isinstance(entry, Later):
-            entry = self._entries[name] = entry.compute()
+        entry = (self._entries if name in self._entries else self._all())[name]
+        if isinstance(entry, partial):
+            entry = self._entries[name] = entry()
         return entry
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._entries or name in self._all()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._all())
 
-    def __repr__(self) -> str:
-        return repr(dict(self))
+    def _all(self) -> dict[str, Any]:
+        if self._others is not None:
+            self._entries.update(self._others())
+            self._others = None
+        return self._entries
 
 
 @frozen_value(repr=False)
@@ -177,10 +161,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         that claims none has nothing to fail there; ``compare`` judges it by the bounds of the others.
         Each says among which mechanisms it is an optimum; it does not hold where the problem does not say.
         """
-        from mechdesign.core.solve import one_thread  # which imports this module
-
-        with one_thread():  # as the method ran: a bound that is proven again is the same to the last bit
-            certificates = self.problem.certificates(self) if self.found else ()
+        certificates = self.problem.certificates(self) if self.found else ()
         scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in certificates]
         return tuple(
             item for item in scoped if item.holds or item.property != OPTIMALITY or self.claims_optimality

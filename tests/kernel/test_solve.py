@@ -89,10 +89,11 @@ def test_functions_beside_the_class_that_come_later_or_change_are_found(notebook
 
 
 def test_a_quantity_for_later_is_computed_once_and_only_when_it_is_read(notebook):
-    cell(notebook, "import math\nfrom mechdesign.core.solution import Later, Quantities\ncalls = []")
+    cell(notebook, "from functools import partial; calls = []")
+    cell(notebook, "from mechdesign.core.solution import Quantities")
     cell(notebook, "def slow(share, name): calls.append(name); return share * 2")
     cell(notebook, 'METHODS = (md.Method("half", Shade, "heuristic", "", taking(0.5)),)')
-    later = '{"size": 3, "twice": Later(slow, 0.5, "twice"), "other": Later(slow, 1.5, "other")}'
+    later = '{"size": 3, "twice": partial(slow, 0.5, "twice"), "other": partial(slow, 1.5, "other")}'
     cell(notebook, f"def quantities(problem, solution): return Quantities({later})")
     quantities = md.solve(notebook.Shade()).quantities
     assert (list(quantities), "twice" in quantities, "none" in quantities) == (

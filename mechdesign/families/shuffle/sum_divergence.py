@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import UNIT, Doubles, Window, WindowTable, binomial_window, radius, window_table
+from mechdesign.audit.mass import LEAST_WEIGHT, UNIT, Doubles, Window, binomial_window, radius
 
 BEFORE = 2
 """The sums begin this far below the mode: thresholds are seldom below the mean."""
@@ -86,6 +86,75 @@ class Excess:
     def bound(self, thresholds: Doubles) -> Doubles:
         """Return the bounds of the excess over the thresholds, one of each binomial, but for the factor."""
         return excess(self.tails, self.integral, thresholds - self.first, self.upper, self.start, self.size)
+
+
+class WindowTable(NamedTuple):
+    """Windows of several binomials, one line each.
+
+    Attributes
+    ----------
+    mode, first, last : (m,) array
+    falling, rising : (m, width) array
+        Weights relative to the mode: one below it and further down, one above it and further up; then 0.
+    total : (m,) array
+        Sums of the weights: the quotients are the probabilities.
+    below, above, above_mean, error : (m,) array
+        As for one window.
+    """
+
+    mode: Doubles
+    first: Doubles
+    last: Doubles
+    falling: Doubles
+    rising: Doubles
+    total: Doubles
+    below: Doubles
+    above: Doubles
+    above_mean: Doubles
+    error: Doubles
+
+
+def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> WindowTable:
+    """Return the windows of several binomials with the same odds; see :func:`binomial_window`."""
+    n, variance = np.array(trials, dtype=np.float64), odds / (1.0 + odds) ** 2
+    reach = np.array([radius(count * variance, tail) for count, tail in zip(trials, tails, strict=True)])
+    mode = np.minimum(n, np.floor((n + 1.0) * (odds / (1.0 + odds))))
+    steps = np.arange(max(1.0, np.minimum(reach, n).max()))
+    lines, center = n[:, None], mode[:, None]
+    back = odds or 1.0  # at odds of 0 the mode is 0, and nothing is below it
+    ratios = (lines - center - steps) / (center + steps + 1.0) * odds
+    rising = _products(ratios, steps, np.minimum(reach, n - mode))
+    ratios = (center - steps) / (lines - center + steps + 1.0) / back
+    falling = _products(ratios, steps, np.minimum(reach, mode))
+    up, down = np.count_nonzero(rising, axis=1), np.count_nonzero(falling, axis=1)
+    total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
+    first, last = mode - down.astype(np.float64), mode + up.astype(np.float64)
+    error = 32.0 * (down + up + 9).astype(np.float64) * UNIT
+    above, above_mean = _beyond(_edge(rising, up) / total, (n - last) / (last + 1.0) * odds)
+    below, _ = _beyond(_edge(falling, down) / total, first / (n - first + 1.0) / back)
+    return WindowTable(mode, first, last, falling, rising, total, below, above, above_mean, error)
+
+
+def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
+    """Return products of ratios, at most as many in a line as stated, up to where they would underflow."""
+    result: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
+    result[result <= LEAST_WEIGHT] = 0.0
+    return result
+
+
+def _edge(weights: Doubles, counts: NDArray[np.int64]) -> Doubles:
+    """Return the outermost weight of each line: 1, that of the mode, where the line is empty."""
+    outermost: Doubles = weights[np.arange(len(counts)), counts - 1]
+    return np.where(counts > 0, outermost, 1.0)
+
+
+def _beyond(edge: Doubles, ratio: Doubles) -> tuple[Doubles, Doubles]:
+    """Return bounds of sum p r^i and sum i p r^i over i >= 1; ratios further out are smaller still."""
+    ratio = ratio * (1.0 + 1e-12)
+    near = ratio >= 1.0 - 1e-9
+    rest = np.where(near, 1.0, 1.0 - ratio)
+    bound = 1.01 * edge * ratio / rest
+    return np.where(near, np.inf, bound), np.where(near, np.inf, bound / rest)
 
 
 class _Sums(NamedTuple):

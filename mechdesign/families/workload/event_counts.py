@@ -43,6 +43,7 @@ from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import one_thread
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Vector, changed
 from mechdesign.exact.randomness import exp_upper, float_down, float_up
@@ -532,7 +533,8 @@ class EventCounts(Problem[EventRelease | WorkloadRelease]):
             return self._proven_for_one(bound)
         if bound.states.slots != self.slots or (np.asarray(bound.prior) != self.prior).any():
             raise ParameterError("bound", "it is for other users", "solve the problem again")
-        return bound.check(self.epsilon)
+        with one_thread(loading=True):  # with several sums are in another order
+            return bound.check(self.epsilon)
 
     def _proven_for_one(self, bound: OneEventBound) -> float:
         """Return what the error of users with at most one event proves: it is a part of the whole error."""

@@ -14,6 +14,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import one_thread
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import frozen, text_of
@@ -326,7 +327,11 @@ class LinearQueries(Problem[WorkloadRelease]):
         return (*mechanism.certificates(), judged)
 
     def proven(self, bound: WorkloadBound | TraceBound) -> float:
-        """Return the bound that stored numbers prove, in outward rounding."""
+        """Return the bound that stored numbers prove, in outward rounding: the same number in any process.
+
+        The libraries for linear algebra add in another order with several threads.
+        """
         if not self.is_worst and (bound.population != self.shares).any():
             raise ParameterError("bound", "it is for another population", "solve the problem again")
-        return bound.check(*self.queries.factor, self.epsilon)
+        with one_thread(loading=True):
+            return bound.check(*self.queries.factor, self.epsilon)

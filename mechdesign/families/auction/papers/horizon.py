@@ -8,13 +8,14 @@ after slot and measures who is paid what under each policy, and how accurate the
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.fields import replace_parameters
-from mechdesign.core.solution import Later, Quantities, Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.families.auction.horizon import AuctionHorizon, Played, play
 from mechdesign.families.contract.noise import noise_of
 from mechdesign.show.figure import Figure, Line, Panel, Reference
@@ -83,27 +84,27 @@ def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> Quantities:
     share, gamma, slots = problem.participation, problem.tradeoff, problem.slots
     longest = gamma * problem.reserve + share
     values: dict[str, Any] = {
-        "online_paid": Later(seasons.paid, "online"),
-        "static_paid": Later(seasons.paid, "static"),
-        "online_cost": Later(seasons.cost, "online"),
-        "static_cost": Later(seasons.cost, "static"),
-        "online_left": Later(_left, problem, "online"),
-        "static_left": Later(_left, problem, "static"),
-        "least_share": Later(seasons.least_share),
+        "online_paid": partial(seasons.paid, "online"),
+        "static_paid": partial(seasons.paid, "static"),
+        "online_cost": partial(seasons.cost, "online"),
+        "static_cost": partial(seasons.cost, "static"),
+        "online_left": partial(_left, problem, "online"),
+        "static_left": partial(_left, problem, "static"),
+        "least_share": partial(seasons.least_share),
         "share_bound": share - longest / slots,
-        "largest_backlog": Later(seasons.largest_backlog),
+        "largest_backlog": partial(seasons.largest_backlog),
         "backlog_bound": longest,
-        "drift_slack": Later(seasons.drift_slack),
+        "drift_slack": partial(seasons.drift_slack),
         "drift_bound": problem.users * (1.0 + share * share) / (2.0 * gamma),
     }
     if share > 0:
-        values["forced_paid"] = Later(seasons.paid, "forced")
-        values["forced_cost"] = Later(seasons.cost, "forced")
-        values["paid_saved"] = Later(seasons.paid_saved)
-        values["saved"] = Later(seasons.saved)
+        values["forced_paid"] = partial(seasons.paid, "forced")
+        values["forced_cost"] = partial(seasons.cost, "forced")
+        values["paid_saved"] = partial(seasons.paid_saved)
+        values["saved"] = partial(seasons.saved)
     if solution.bound:
         values["offline_cost"] = solution.value / slots
-        values["price_of_not_knowing"] = Later(_price_of_not_knowing, problem, solution.bound)
+        values["price_of_not_knowing"] = partial(_price_of_not_knowing, problem, solution.bound)
     return Quantities(values)
 
 

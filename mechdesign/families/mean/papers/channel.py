@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mechdesign.core.solution import Later, Quantities, Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.families.mean.channel import MeanChannel, any_mechanism_bound
 from mechdesign.families.mean.variance import WORST_VARIANCES
 
@@ -22,8 +23,8 @@ def quantities(problem: MeanChannel, solution: Solution[Any]) -> Quantities:
     that of the hybrid mechanism (worst case only).
     """
     numbers: dict[str, Any] = {
-        "any_mechanism": Later(_any_mechanism, problem),
-        "above_any": Later(_above_any, problem, solution.value),
+        "any_mechanism": partial(_any_mechanism, problem),
+        "above_any": partial(_above_any, problem, solution.value),
         "reports": int(np.shape(solution.variables["channel"])[1]),
         "largest_output": float(np.max(solution.variables["output_values"])),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Method
-from mechdesign.core.solution import Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.choosing import Choosing, fitted, most_bits, protocol_method
 from mechdesign.families.shuffle.range_tree import most_parts
 from mechdesign.families.shuffle.uniformity_tests import found_distance
 
 
-def quantities(problem: Choosing, solution: Solution[Any]) -> dict[str, Any]:
+def quantities(problem: Choosing, solution: Solution[Any]) -> Quantities:
     """Return messages, bits and delta, and what is reached without a shuffler.
 
     Distinct categories: ``geometric_rmse``, discrete Laplace noise by a trusted server. Ranges:
@@ -31,7 +32,7 @@ def quantities(problem: Choosing, solution: Solution[Any]) -> dict[str, Any]:
     levels. Uniformity: ``bare_rmse``, the distance that is found in the data themselves. Problems with more
     to compare have quantities of their own.
     """
-    return figures_of(problem, solution, RIVALS[problem.name](problem))
+    return compared(problem, solution, figures_of(problem, solution, RIVALS[problem.name](problem)))
 
 
 def _distinct_rivals(problem: Any) -> dict[str, float]:
@@ -57,7 +58,7 @@ RIVALS: Mapping[str, Callable[[Any], dict[str, float]]] = {
 
 
 def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, float]) -> dict[str, Any]:
-    """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
+    """Return a solution's own figures, and how it compares with errors that are given."""
     protocol = problem.built(solution.variables)
     figures: dict[str, Any] = {
         "messages": problem.messages_of(protocol),
@@ -70,9 +71,18 @@ def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, 
     }
     for name, error in rivals.items():
         figures[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
-    for name, item in fitting(problem, protocol).items():
-        figures[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
     return figures
+
+
+def compared(problem: Choosing, solution: Solution[Any], figures: Mapping[str, Any]) -> Quantities:
+    """Return figures with how the solution compares with other protocols, which are fitted for who asks."""
+    return Quantities(figures, partial(over_others, problem, solution.variables, solution.value))
+
+
+def over_others(problem: Choosing, variables: Mapping[str, Any], value: float) -> dict[str, float]:
+    """Return an error as a multiple of that of each protocol to compare the solution's with."""
+    others = fitting(problem, problem.built(variables))
+    return {f"over_{name}": multiple(value, problem.error_of(item)) for name, item in others.items()}
 
 
 def multiple(error: float, other: float) -> float:

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.solution import Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Protocol, RSumDSG, RSumKR, RSumRM, RSumRR
 from mechdesign.families.shuffle.choosing import Choosing
 from mechdesign.families.shuffle.counts import ShuffleCounting, ShuffleHistogram, ShuffleSum
 from mechdesign.families.shuffle.papers import choosing
 from mechdesign.families.shuffle.papers.choosing import (
+    compared,
     figures_of,
     fitting,
     measured,
@@ -30,13 +32,14 @@ from mechdesign.families.shuffle.papers.choosing import (
     normal_categories,
     normal_numbers,
     ones_and_zeros,
+    over_others,
     published_methods,
     require_users,
 )
 from mechdesign.families.shuffle.tasks import CountProtocol, HistogramProtocol
 
 
-def count_quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[str, Any]:
+def count_quantities(problem: ShuffleCounting, solution: Solution[Any]) -> Quantities:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted
@@ -44,15 +47,12 @@ def count_quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[
     protocol's as well.
     """
     grown, ratio = math.exp(problem.epsilon), math.exp(-problem.epsilon)
-    return figures_of(
-        problem,
-        solution,
-        {
-            "local_rmse": math.sqrt(problem.users * grown) / (grown - 1.0),
-            "laplace_rmse": math.sqrt(2.0) / problem.epsilon,
-            "geometric_rmse": math.sqrt(2.0 * ratio) / (1.0 - ratio),
-        },
-    )
+    rivals = {
+        "local_rmse": math.sqrt(problem.users * grown) / (grown - 1.0),
+        "laplace_rmse": math.sqrt(2.0) / problem.epsilon,
+        "geometric_rmse": math.sqrt(2.0 * ratio) / (1.0 - ratio),
+    }
+    return compared(problem, solution, figures_of(problem, solution, rivals))
 
 
 def count_simulation(
@@ -207,7 +207,7 @@ def unary_rmse(users: int, epsilon: float, delta: float, bits: int = 10) -> floa
     return math.sqrt(users * (flips + float(chances @ rounded(numbers, bits)[1]) / bits**2))
 
 
-def sum_quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
+def sum_quantities(problem: ShuffleSum, solution: Solution[Any]) -> Quantities:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is the two-point mechanism of Duchi et al. without a shuffler, at its worst;
@@ -233,12 +233,19 @@ def sum_quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, An
     }
     if own is not None:
         figures["normal_rmse"] = own
-        for name, protocol in fitting(problem, built).items():
-            error = normal_rmse(protocol)
-            if error is not None:
-                others[name] = error
         figures |= {f"normal_over_{name}": multiple(own, error) for name, error in others.items()}
-    return figures
+    return Quantities(figures, partial(sum_over_others, problem, solution.variables, solution.value))
+
+
+def sum_over_others(problem: ShuffleSum, variables: Mapping[str, Any], value: float) -> dict[str, float]:
+    """Return both errors as multiples of those of each protocol to compare the solution's with."""
+    numbers, built = over_others(problem, variables, value), problem.built(variables)
+    own = normal_rmse(built)
+    for name, protocol in fitting(problem, built).items() if own is not None else ():
+        error = normal_rmse(protocol)
+        if own is not None and error is not None:
+            numbers[f"normal_over_{name}"] = multiple(own, error)
+    return numbers
 
 
 def sum_simulation(
@@ -324,7 +331,7 @@ def fakes_rmse(users: int, epsilon: float, delta: float) -> float:
     return math.inf if np.isnan(variance).all() else math.sqrt(float(np.nanmin(variance)))
 
 
-def histogram_quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, Any]:
+def histogram_quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> Quantities:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is k-ary randomized response without a shuffler, ``laplace_rmse`` Laplace noise of scale
@@ -348,7 +355,7 @@ def histogram_quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> 
         counts = normal_counts(problem.users, problem.categories)
         figures["normal_rmse"] = math.sqrt(float(protocol.squares_at(counts).mean()))
         figures["normal_over_local"] = figures["normal_rmse"] / figures["local_rmse"]
-    return figures
+    return compared(problem, solution, figures)
 
 
 def histogram_simulation(
@@ -379,7 +386,7 @@ METHODS = tuple(
     for method in published_methods(problem)
 )
 
-OF_PROBLEM: Mapping[str, tuple[Callable[..., dict[str, Any]], Callable[..., dict[str, float]]]] = {
+OF_PROBLEM: Mapping[str, tuple[Callable[..., Quantities], Callable[..., dict[str, float]]]] = {
     "shuffle-counting": (count_quantities, count_simulation),
     "shuffle-sum": (sum_quantities, sum_simulation),
     "shuffle-histogram": (histogram_quantities, histogram_simulation),
@@ -387,7 +394,7 @@ OF_PROBLEM: Mapping[str, tuple[Callable[..., dict[str, Any]], Callable[..., dict
 """The quantities and the simulation of a problem, by its name."""
 
 
-def quantities(problem: Choosing, solution: Solution[Any]) -> dict[str, Any]:
+def quantities(problem: Choosing, solution: Solution[Any]) -> Quantities:
     """Return messages, bits and local epsilon, and the errors of other models next to this one."""
     own = OF_PROBLEM.get(problem.name)
     return choosing.quantities(problem, solution) if own is None else own[0](problem, solution)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.core.solution import Later, Quantities, Solution
+from mechdesign.core.solution import Quantities, Solution
 from mechdesign.core.validation import in_range, integer
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.spectrum.papers.attack import attack_errors
@@ -218,15 +218,15 @@ def quantities(problem: SpectrumPrimary, solution: Solution[Any]) -> Quantities:
     return Quantities({**numbers, **attacks})
 
 
-def attack_medians(level: float) -> dict[str, Later]:
+def attack_medians(level: float) -> dict[str, partial[float]]:
     """Return the attacker's median errors at a mean widening; each takes up to seconds to compute."""
     return {
-        "plain_attack_error": Later(_median, level, "none", 4),
-        "common_attack_error": Later(_median, level, "common", 4),
-        "attack_error": Later(_median, level, "each", 8),
-        "attack_error_of_100": Later(_median, level, "each", 100),
-        "attack_error_of_1000": Later(_median, level, "each", 1000),
-        "attack_error_constant": Later(_constant, level),
+        "plain_attack_error": partial(_median, level, "none", 4),
+        "common_attack_error": partial(_median, level, "common", 4),
+        "attack_error": partial(_median, level, "each", 8),
+        "attack_error_of_100": partial(_median, level, "each", 100),
+        "attack_error_of_1000": partial(_median, level, "each", 1000),
+        "attack_error_constant": partial(_constant, level),
     }
 
 
