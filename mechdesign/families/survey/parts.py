@@ -91,7 +91,7 @@ class SurveyPart(Sealed):
 
     @abstractmethod
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str] | Coded:
-        """Return a report for each user, as a text without ':' and '|'; coded where few texts are possible."""
+        """Return a report for each user, as a text without ':' and '|'; coded where they are few."""
 
     @abstractmethod
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
@@ -302,7 +302,7 @@ def coded_texts(written: Values) -> list[str] | Coded:
     """
     if isinstance(written, Coded):
         return Coded(written.values.astype(str), written.codes)
-    if written.dtype.kind in "iu" and len(written) and 0 <= written.min() and written.max() < FEW_TEXTS:
+    if written.dtype.kind in "iu" and len(written) and written.min() >= 0 and written.max() < FEW_TEXTS:
         return Coded(np.arange(int(written.max()) + 1).astype(str), written)
     texts: list[str] = written.astype(str).tolist()
     return texts
