@@ -53,8 +53,8 @@ FEWEST_TYPES, MOST_TYPES = 65, 1024
 DRAWN, MOST_ENTRIES = 48, 1 << 23
 """Patterns per type that are drawn, and their entries in all, at most; twice as many with mirror images."""
 
-STARTS, MOST_STARTED = 40, 1 << 22
-"""Starts of the local search per type and round, and their entries in all, at most."""
+STARTS, MOST_STARTED = 40, 1 << 20
+"""Starts of the local search per type and round; their entries in all, of up to ``LARGEST_ALONE`` types."""
 
 ADDED = 15
 """Patterns per type that enter in a round, at most."""
@@ -298,7 +298,7 @@ class PatternSearch:
         used = weights > NEGLIGIBLE * float(weights.max())
         sets, weights = self.sets[used], weights[used]
         flips = (2.0 / size, 0.1, 0.3)
-        count = min(STARTS * size, MOST_STARTED // size) // len(flips)
+        count = min(STARTS * size, MOST_STARTED // min(size, LARGEST_ALONE)) // len(flips)
         likely = sets[np.argsort(-weights)[:count]]
         prices = self.prices()
         climbed = self._distinct(prices.climbed(np.vstack([shaken(likely, share, rng) for share in flips])))
