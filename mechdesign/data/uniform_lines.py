@@ -133,7 +133,8 @@ class LineForm:
         quotes = lines.quotes_by_line(each)
         if quotes is None:
             return None
-        place, number, spans = lines.starts, 0, []
+        place, number = lines.starts, 0
+        spans: list[tuple[Places, Places]] = []
         for part, is_text, following in zip(
             self.parts, [*self.texts, None], [*self.parts[1:], b""], strict=True
         ):
@@ -182,10 +183,10 @@ class _LineBlock:
         quotes = np.flatnonzero(self.letters == QUOTE)
         if len(quotes) != each * len(self.ends):
             return None
-        quotes = quotes.reshape(-1, each)
-        if (quotes[:, 0] < self.starts).any() or (quotes[:, -1] > self.ends).any():
+        by_line: Places = quotes.reshape(-1, each)
+        if (by_line[:, 0] < self.starts).any() or (by_line[:, -1] > self.ends).any():
             return None
-        return quotes
+        return by_line
 
     def have(self, part: bytes, places: Places) -> bool:
         """Whether these bytes stand at all of these places."""
