@@ -8,7 +8,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,6 +18,7 @@ from benchmarks.rivals import isolated
 Result = TypeVar("Result")
 
 MIB = 1 << 20
+NONE: Mapping[str, str] = {}
 
 
 def best_of(function: Callable[[], Result], repeats: int = 5, enough: float = 2.0) -> tuple[Result, float]:
@@ -127,17 +128,24 @@ def with_loops(call: Callable[[], Result], choice: str) -> Callable[[], Result]:
     return run
 
 
-def processor_seconds(commands: Sequence[Sequence[str]], repeats: int) -> list[float]:
+def processor_seconds(
+    commands: Sequence[Sequence[str]], repeats: int, warm: bool = True, variables: Mapping[str, str] = NONE
+) -> list[float]:
     """Return the least seconds of processor time of each command, run in turn; all have to succeed.
 
-    The first run of each is not counted: what it compiles is kept, as in an installed package.
+    The first run of each is not counted where they are ``warm``: what it compiles is kept, as in an installed
+    package. ``variables`` are added to the environment.
     """
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    settings |= variables
     best = [float("inf")] * len(commands)
-    for turn in range(repeats + 1):
+    for turn in range(0 if warm else 1, repeats + 1):
         for place, command in enumerate(commands):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(command, check=True, capture_output=True, env=settings)
+            done = subprocess.run(command, capture_output=True, env=settings)
+            if done.returncode:
+                last = (done.stderr.decode(errors="replace").strip() or "no message").splitlines()[-1]
+                raise RuntimeError(f"{' '.join(command[:4])}: exit code {done.returncode}: {last}")
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             if turn:
                 seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +23,7 @@ from benchmarks import plain
 from benchmarks.limits import limit_of
 from benchmarks.measure import interleaved, nothing, weighed, with_loops
 from benchmarks.oracles import counting_seconds, drawn_answers, oracle_of
+from benchmarks.peers_designs import design_rows
 from benchmarks.peers_files import file_rows, goal_of
 from benchmarks.rivals import (
     RivalUnavailable,
@@ -35,7 +37,7 @@ from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import Duchi
 from mechdesign.show.tables import table
 
-TITLE = "Against peers: reports made and counted, files, starting up; epsilon = 1"
+TITLE = "Against peers: reports made and counted, files, starting up, designs; epsilon = 1"
 
 EPSILON, FEW, LIMIT, REPEATS = 1.0, 2000, 300.0, 4
 HEADER = [
@@ -72,11 +74,15 @@ class Task:
 
 def run(quick: bool) -> None:
     """Print the table and keep it."""
-    users, rows = 100_000 if quick else 1_000_000, []
+    users, rows, start = 100_000 if quick else 1_000_000, [], time.perf_counter()
     for row in chain(
-        (_row(task) for task in _tasks(users)), _counting_rows(users // 10), file_rows(users, REPEATS)
+        (_row(task) for task in _tasks(users)),
+        _counting_rows(users // 10),
+        file_rows(users, REPEATS),
+        design_rows(quick),
     ):
-        print(" | ".join(row), file=sys.stderr, flush=True)  # what is done, as the whole takes minutes
+        spent = f"[{time.perf_counter() - start:5.0f} s]"  # what is done, as the whole takes minutes
+        print(spent, " | ".join(row), file=sys.stderr, flush=True)
         rows.append(row)
     print(table(HEADER, rows), flush=True)
     behind = [f"{row[0]} {row[1]}".strip() for row in rows if row[-1].endswith("behind")]
@@ -187,7 +193,7 @@ ORACLES = {
 def _row(task: Task) -> list[str]:
     calls = [with_loops(task.here, "off"), with_loops(task.here, "on"), task.numpy, task.limit]
     here, compiled, mine, limit = interleaved(calls, REPEATS)
-    name, peer = _best_peer(task)
+    peer, described = _best_peer(task)
     best = min(here, compiled)
     known = [seconds for seconds in (mine, peer) if seconds is not None]
     return [
@@ -196,7 +202,7 @@ def _row(task: Task) -> list[str]:
         f"{here:.4f}",
         f"{compiled:.4f}",
         "-" if mine is None else f"{mine:.4f}",
-        "-" if peer is None else f"{name} {peer:.3g}",
+        described,
         f"{min(known) / best:.2g}" if known else "-",
         "-" if limit is None else f"{limit:.4f}",
         "-" if limit is None else f"{best / limit:.2g}",
@@ -204,15 +210,19 @@ def _row(task: Task) -> list[str]:
     ]
 
 
-def _best_peer(task: Task) -> tuple[str, float | None]:
-    """Return the quickest peer and its seconds for all users, from a run on fewer."""
-    found: list[tuple[float, str]] = []
+def _best_peer(task: Task) -> tuple[float | None, str]:
+    """Return the seconds of the quickest peer for all users, from a run on fewer; and what is missing."""
+    measured: list[tuple[float, str]] = []
+    missing: list[str] = []
     for name, call, kind in task.peers:
         values = task.answers[:FEW]
         arguments = (values, task.categories, EPSILON, *([kind] if kind else []))
         try:
             done = weighed(LIMIT, call, *arguments)[0]
-        except RivalUnavailable:
+        except RivalUnavailable as error:
+            missing.append(error.reason.split(" (")[0])
             continue
-        found.append((done.seconds / len(values) * task.users, name))
-    return (min(found)[1], min(found)[0]) if found else ("", None)
+        measured.append((done.seconds / len(values) * task.users, name))
+    seconds, name = min(measured, default=(None, ""))
+    words = [] if seconds is None else [f"{name} {seconds:.3g}"]
+    return seconds, "; ".join([*words, *missing]) or "-"

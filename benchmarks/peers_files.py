@@ -21,11 +21,11 @@ NAMES = ["no", "once", "often", "never say"]
 
 POLARS = """
 import polars as pl, numpy as np
-frame = pl.read_{kind}({data!r}, columns=["answer"])
+frame = pl.{read}
 codes = frame["answer"].cast(pl.Enum({names!r})).to_physical().to_numpy()
 random = np.random.default_rng()
 drawn = np.where(random.random(len(codes)) < 0.5, codes, random.integers(0, 4, len(codes)))
-pl.DataFrame({{"report": pl.Series({names!r}).gather(drawn)}}).write_{kind}({out!r})
+pl.DataFrame({{"report": pl.Series({names!r}).gather(drawn)}}).{write}({out!r})
 """
 
 DUCKDB = """
@@ -53,7 +53,10 @@ def file_rows(rows: int, repeats: int) -> Iterator[list[str]]:
         md.solve(problem).mechanism().save(place / "survey.json")
         drawn = np.random.default_rng(1).integers(0, 4, rows)
         columns = {"answer": np.array(NAMES, dtype=object)[drawn], "other": np.full(rows, "x", dtype=object)}
-        for kind in ("csv", "parquet") if importlib.util.find_spec("pyarrow") else ("csv",):
+        for kind in ("csv", "parquet"):
+            if kind == "parquet" and not importlib.util.find_spec("pyarrow"):
+                yield ["files in parquet", f"{rows:,} rows", *["-"] * 7, "pyarrow: not installed"]
+                continue
             write_blocks(str(place / f"data.{kind}"), [columns])
             yield from _kind_rows(kind, place, rows, repeats)
         write_lines(place / "data.jsonl", columns)
@@ -122,7 +125,9 @@ def _survey_rows(place: Path, rows: int, repeats: int) -> Iterator[list[str]]:
         commands.append([sys.executable, "-c", script])
     with_arrow, without, *copy = processor_seconds(commands, repeats)
     for name, here in (("with pyarrow", with_arrow), ("without pyarrow", without)):
-        shown = [f"duckdb copy {copy[0]:.3g}", f"{copy[0] / here:.2g}"] if copy else ["-", "-"]
+        shown = ["duckdb: not installed", "-"]
+        if copy:
+            shown = [f"duckdb copy {copy[0]:.3g}", f"{copy[0] / here:.2g}"]
         goal = goal_of(copy[0] / here if copy else None)
         yield [
             f"randomize a survey, {name}",
@@ -167,10 +172,12 @@ def _kind_rows(kind: str, place: Path, rows: int, repeats: int) -> Iterator[list
     reports = place / f"reports.{'csv' if kind == 'jsonl' else kind}"
     peer = str(place / f"peer.{kind}")
     given = [str(mechanism), str(data), "--column", "answer", "-o", str(reports), "--force"]
-    scripts = {"duckdb": DUCKDB} if kind == "jsonl" else {"polars": POLARS, "duckdb": DUCKDB}
+    scripts = {"polars": POLARS, "duckdb": DUCKDB}
     yield _row(f"randomize {kind}", rows, [*OURS, "randomize", *given], scripts, str(data), peer, repeats)
     if kind == "jsonl":  # reports are written as CSV
-        return
+        name, *lines = reports.read_text(encoding="utf-8").splitlines()
+        reports = place / "reports.jsonl"
+        write_lines(reports, {name: lines})
     scripts = {"polars": COUNT_POLARS, "duckdb": COUNT_DUCKDB}
     given = [str(mechanism), str(reports)]
     yield _row(f"estimate {kind}", rows, [*OURS, "estimate", *given], scripts, peer, "", repeats)
@@ -180,13 +187,17 @@ def _row(
     name: str, rows: int, command: list[str], scripts: dict[str, str], data: str, out: str, repeats: int
 ) -> list[str]:
     kind = {"jsonl": "json"}.get(data.rpartition(".")[2], data.rpartition(".")[2])
+    read = f"read_ndjson({data!r})" if kind == "json" else f"read_{kind}({data!r}, columns=['answer'])"
+    forms = {"read": read, "write": "write_ndjson" if kind == "json" else f"write_{kind}"}
     peers = {
-        library: [sys.executable, "-c", script.format(kind=kind, data=data, out=out, names=NAMES)]
+        library: [sys.executable, "-c", script.format(kind=kind, **forms, data=data, out=out, names=NAMES)]
         for library, script in scripts.items()
         if importlib.util.find_spec(library)
     }
     here, *seconds = processor_seconds([command, *peers.values()], repeats)
     best = min(zip(seconds, peers, strict=True), default=None)
-    shown = ["-", "-"] if best is None else [f"{best[1]} {best[0]:.3g}", f"{best[0] / here:.2g}"]
+    words = [] if best is None else [f"{best[1]} {best[0]:.3g}"]
+    words += [f"{library}: not installed" for library in scripts if library not in peers]
     ratio = None if best is None else best[0] / here
+    shown = ["; ".join(words), "-" if ratio is None else f"{ratio:.2g}"]
     return [name, f"{rows:,} rows", f"{here:.3f}", "-", "-", *shown, "-", "-", goal_of(ratio)]

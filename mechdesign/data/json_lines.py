@@ -142,7 +142,7 @@ def plain_columns(lines: bytes, names: Sequence[str]) -> dict[str, Sequence[Any]
         rows = _PLAIN_DECODER.decode(f"[{lines[:-1].decode()}]".replace("\n", ",\n"))
         if len(rows) != count or set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(names)}:
             return None
-        columns = {name: tuple(map(itemgetter(name), rows)) for name in names}
+        columns: dict[str, Sequence[Any]] = {name: tuple(map(itemgetter(name), rows)) for name in names}
     except (ValueError, KeyError, RecursionError):
         return None
     texts = 0
@@ -222,8 +222,11 @@ class JsonTable(FileTable):
         if MESSAGE_KEY not in self.columns:
             form = LineForm.of(lines[: min(lines.index(b"\n"), SHORT)])
             alike = form is not None and sorted(form.names) == sorted(self.columns)
-            piece = form.columns(lines, columns) if form is not None and alike else None
-            piece = piece or plain_columns(lines, self.columns)
+            piece: Mapping[str, Column] | None = None
+            if form is not None and alike:
+                piece = form.columns(lines, columns)
+            if piece is None:
+                piece = plain_columns(lines, self.columns)
             if piece is not None:
                 return {name: piece[name] for name in columns}
         read = itemgetter(columns[0], *columns)  # the first one twice: of one name it returns no tuple
@@ -239,9 +242,10 @@ class JsonTable(FileTable):
         if isinstance(values, Coded):
             mask: Mask = np.array(list(map(self.missing.is_missing, values.values.tolist())))[values.codes]
             return mask
+        listed: Sequence[Any] = values.tolist() if isinstance(column, Coded) else column
         if not self.missing.codes:
-            return np.array(list(map({None, ""}.__contains__, column)), dtype=np.bool_)
-        gone = [value is None or self.missing.is_missing(value) for value in column]
+            return np.array(list(map({None, ""}.__contains__, listed)), dtype=np.bool_)
+        gone = [value is None or self.missing.is_missing(value) for value in listed]
         return np.array(gone, dtype=np.bool_)
 
     def _rows(self, block: bytes, number: int) -> Iterator[dict[str, Any]]:

@@ -109,7 +109,7 @@ class LineForm:
             Whole lines, each with its end.
         names : sequence of str
         """
-        lines = _Lines.of(block)
+        lines = _LineBlock.of(block)
         spans = None if lines is None else self._spans(lines)
         if lines is None or spans is None:
             return None
@@ -127,13 +127,14 @@ class LineForm:
             result[name] = column
         return result
 
-    def _spans(self, lines: _Lines) -> list[tuple[Places, Places]] | None:
+    def _spans(self, lines: _LineBlock) -> list[tuple[Places, Places]] | None:
         """Return where the values of each column begin and end, and None where a line has another form."""
         each = sum(part.count(b'"') for part in self.parts)
         quotes = lines.quotes_by_line(each)
         if quotes is None:
             return None
-        place, number, spans = lines.starts, 0, []
+        place, number = lines.starts, 0
+        spans: list[tuple[Places, Places]] = []
         for part, is_text, following in zip(
             self.parts, [*self.texts, None], [*self.parts[1:], b""], strict=True
         ):
@@ -151,7 +152,7 @@ class LineForm:
         return None
 
 
-class _Lines:
+class _LineBlock:
     """A block of lines as numbers."""
 
     def __init__(self, block: bytes, letters: Bytes, ends: Places) -> None:
@@ -162,7 +163,7 @@ class _Lines:
         self.words = np.ndarray((size,), dtype=np.uint64, buffer=letters, strides=(1,))
 
     @classmethod
-    def of(cls, block: bytes) -> _Lines | None:
+    def of(cls, block: bytes) -> _LineBlock | None:
         """Return the lines of a block of texts in UTF-8 without control characters and quotes in quotes."""
         letters = np.frombuffer(block + PADDING, dtype=np.uint8)
         ends = np.flatnonzero(letters[: len(block)] == LINE_END)
@@ -182,10 +183,10 @@ class _Lines:
         quotes = np.flatnonzero(self.letters == QUOTE)
         if len(quotes) != each * len(self.ends):
             return None
-        quotes = quotes.reshape(-1, each)
-        if (quotes[:, 0] < self.starts).any() or (quotes[:, -1] > self.ends).any():
+        by_line: Places = quotes.reshape(-1, each)
+        if (by_line[:, 0] < self.starts).any() or (by_line[:, -1] > self.ends).any():
             return None
-        return quotes
+        return by_line
 
     def have(self, part: bytes, places: Places) -> bool:
         """Whether these bytes stand at all of these places."""

@@ -91,7 +91,7 @@ class SurveyPart(Sealed):
 
     @abstractmethod
     def draw(self, questions: Questions, answers: Answers, source: BitSource) -> list[str] | Coded:
-        """Return a report for each user, as a text without ':' and '|'; coded where few texts are possible."""
+        """Return a report for each user, as a text without ':' and '|'; coded where they are few."""
 
     @abstractmethod
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
@@ -159,7 +159,7 @@ class TablePart(SurveyPart):
         for place, size in zip(self.places, self.sizes, strict=True):
             cell *= size
             cell += categories_of(questions, place, answers, source)
-        return coded_texts(self.mechanism.written(self.mechanism.draw(cell, source)))
+        return texts_by_number(self.mechanism.written(self.mechanism.draw(cell, source)))
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         named = isinstance(self.mechanism, KaryResponse) and self.mechanism.labels.names is not None
@@ -292,17 +292,17 @@ FEW_TEXTS = 1 << 12
 """Different texts up to which reports are kept as numbers of these."""
 
 
-def coded_texts(written: Values) -> list[str] | Coded:
+def texts_by_number(written: Values) -> list[str] | Coded:
     """Return reports as texts: coded where they are names, or whole numbers of a short range from 0.
 
     Examples
     --------
-    >>> coded_texts(np.array([1, 0, 1])).values.tolist(), coded_texts(np.array(["x2a"]))
+    >>> texts_by_number(np.array([1, 0, 1])).values.tolist(), texts_by_number(np.array(["x2a"]))
     (['0', '1'], ['x2a'])
     """
     if isinstance(written, Coded):
         return Coded(written.values.astype(str), written.codes)
-    if written.dtype.kind in "iu" and len(written) and 0 <= written.min() and written.max() < FEW_TEXTS:
+    if written.dtype.kind in "iu" and len(written) and written.min() >= 0 and written.max() < FEW_TEXTS:
         return Coded(np.arange(int(written.max()) + 1).astype(str), written)
     texts: list[str] = written.astype(str).tolist()
     return texts

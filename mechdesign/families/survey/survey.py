@@ -340,8 +340,8 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
                 rows = start + np.flatnonzero(numbers == number)
                 if len(rows):
                     chosen = [column[rows] for column in answers]
-                    drawn = [part.draw(self.questions, chosen, source) for part in parts]
-                    texts, own = joined_texts(f"{number}:", drawn)
+                    columns = [part.draw(self.questions, chosen, source) for part in parts]
+                    texts, own = joined_texts(f"{number}:", columns)
                     known = np.array([places.setdefault(text, len(places)) for text in texts])
                     codes[rows] = known[own]
         return Coded(np.array(list(places), dtype=str), codes)

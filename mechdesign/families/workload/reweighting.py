@@ -54,7 +54,7 @@ DRAWN, MOST_ENTRIES = 48, 1 << 23
 """Patterns per type that are drawn, and their entries in all, at most; twice as many with mirror images."""
 
 STARTS, MOST_STARTED = 40, 1 << 20
-"""Starts of the local search per type and round, and their entries in all, at most."""
+"""Starts of the local search per type and round; their entries in all, of up to ``LARGEST_ALONE`` types."""
 
 ADDED = 15
 """Patterns per type that enter in a round, at most."""
@@ -65,7 +65,8 @@ NEW_SHARE = 0.05
 ROUNDS, MOST_WORK = 16, 1 << 34
 """Rounds of pricing; beyond the work, K n^2 of all rounds in one block, another one is not begun."""
 
-FIRST_STEPS, NEXT_STEPS = 25, 15
+FIRST_STEPS, EARLY_STEPS, NEXT_STEPS = 25, 9, 15
+"""Steps before the first round, of these with all patterns where types are many, and after each round."""
 
 LARGEST_ALONE, LIFTED, BLURRED, LIKELY = 256, 4, 2, 4.0
 """From more types on, the search for an order of types begins with the patterns of half as many, as many per
@@ -94,6 +95,19 @@ class WeightState:
     value: float
     gains: Array
     inverses: list[Array]
+
+
+def weighted_gram(rows: Array, weights: Array) -> Array:
+    """Return sum w_y r_y r_y' of rows r; symmetric, which numpy computes in half of the time.
+
+    Examples
+    --------
+    >>> weighted_gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([4.0, 1.0])).tolist()
+    [[4.0, 8.0], [8.0, 25.0]]
+    """
+    scaled = rows * np.sqrt(weights)[:, None]
+    gram: Array = scaled.T @ scaled
+    return gram
 
 
 class WeightProgram:
@@ -126,7 +140,7 @@ class WeightProgram:
         value, gains, inverses = 0.0, np.zeros(len(weights)), []
         for part, gram in zip(self.parts, self.grams, strict=True):
             try:
-                inverse = np.linalg.inv((part * weights[:, None]).T @ part)
+                inverse = np.linalg.inv(weighted_gram(part, weights))
             except np.linalg.LinAlgError:
                 return None
             inverse = (inverse + inverse.T) / 2.0
@@ -187,7 +201,7 @@ class WeightProgram:
             if float(np.abs(missing).max()) <= FEASIBLE:
                 return mu
             try:
-                move = -np.linalg.solve((part * (power * weights / prices)[:, None]).T @ part, missing)
+                move = -np.linalg.solve(weighted_gram(part, power * weights / prices), missing)
             except np.linalg.LinAlgError:
                 return None
             moved, slope, size = part @ move, float(missing @ move), 1.0
@@ -229,9 +243,12 @@ class PatternSearch:
         masses = columns_of(self.sets, self.power) @ self.shares
         weights = masses**2 / float(masses @ masses)  # as for the field
         weights[:first] *= LIKELY / max(float(weights[:first].sum()), 1e-300)
-        state = self._design().improved(weights, FIRST_STEPS)
+        many = self.halves.size > LARGEST_ALONE
+        state = self._design().improved(weights, EARLY_STEPS if many else FIRST_STEPS)
         assert state is not None, "arcs and single types determine all shares, and have feasible weights"
         self.state = state
+        if many:
+            self._narrow(FIRST_STEPS - EARLY_STEPS)
 
     def _distinct(self, sets: Sets) -> Sets:
         """Return each proper set once, the first one of a pair of mirror images for both, in their order."""
@@ -242,6 +259,16 @@ class PatternSearch:
         _, first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True)
         distinct: Sets = sets[np.sort(first)]
         return distinct
+
+    def _narrow(self, steps: int) -> None:
+        """Go on without the patterns, mostly many, that have hardly any weight after a few steps."""
+        used = self.state.weights > NEGLIGIBLE * float(self.state.weights.max())
+        before, self.sets = self.sets, self.sets[used]
+        state = self._design().improved(self.state.weights[used], steps, self.state.multiplier)
+        if state is not None and state.value < self.state.value:
+            self.state = state
+        else:
+            self.sets = before
 
     def _design(self) -> WeightProgram:
         columns = columns_of(self.sets, self.power)
@@ -271,7 +298,7 @@ class PatternSearch:
         used = weights > NEGLIGIBLE * float(weights.max())
         sets, weights = self.sets[used], weights[used]
         flips = (2.0 / size, 0.1, 0.3)
-        count = min(STARTS * size, MOST_STARTED // size) // len(flips)
+        count = min(STARTS * size, MOST_STARTED // min(size, LARGEST_ALONE)) // len(flips)
         likely = sets[np.argsort(-weights)[:count]]
         prices = self.prices()
         climbed = self._distinct(prices.climbed(np.vstack([shaken(likely, share, rng) for share in flips])))
