@@ -28,7 +28,8 @@ PROMISE, REPETITIONS, USERS, SURVEYED = 0.93, 200, 60, 300
 
 SLOW = ("joint-response", "marginal-release", "set-response")
 HALF = ("attribute-sampling", "harmony", "kary-response")
-FEWER = dict.fromkeys((*SLOW, *HALF, *PROTOCOLS, "event-counts", "linear-queries", "shuffled"), 100)
+LONG = ("event-counts", "linear-queries", "shuffled", "prefix-hashing", "key-value-selection")
+FEWER = dict.fromkeys((*SLOW, *HALF, *PROTOCOLS, *LONG), 100)
 """Repetitions of types whose clients or estimators take long."""
 
 MORE_USERS = {"aut": 300, "put": 300, "uniformity-dump": 300}
