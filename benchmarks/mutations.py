@@ -50,8 +50,8 @@ LAWS = "tests/contract/test_laws.py"
 MUTATIONS = (
     Mutation(
         "exponential rounded up",
-        "context = _context(ROUND_FLOOR)\n    below",
-        "context = _context(ROUND_CEILING)\n    below",
+        "context = decimal_context(DIGITS, ROUND_FLOOR)\n    below = context.divide(Decimal(numerator)",
+        "context = decimal_context(DIGITS, ROUND_CEILING)\n    below = context.divide(Decimal(numerator)",
         ("tests/kernel/test_audit_exponential.py",),
     ),
     Mutation(
@@ -80,8 +80,8 @@ MUTATIONS = (
     ),
     Mutation(
         "one bit with the square of the value",
-        "weight = scaled.astype(np.int64)",
-        "weight = (scaled * scaled / self._span).astype(np.int64)",
+        "weight: Codes = scaled.astype(np.int64)",
+        "weight: Codes = (scaled * scaled / self.span).astype(np.int64)",
         (
             "tests/families/mean/test_mean_exact.py",
             "tests/families/mean/test_mean_clients.py",
@@ -95,8 +95,8 @@ MUTATIONS = (
     ),
     Mutation(
         "table searched from the left",
-        'np.searchsorted(row, drawn[index], side="right")',
-        'np.searchsorted(row, drawn[index], side="left")',
+        'np.searchsorted(row, uniform[index], side="right")',
+        'np.searchsorted(row, uniform[index], side="left")',
         ("tests/kernel/test_sampling.py",),
     ),
     Mutation(

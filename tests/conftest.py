@@ -46,6 +46,12 @@ def pytest_collection_finish() -> None:
     )  # by default each 700 new objects start a search; a law has more numbers
 
 
+def pytest_sessionfinish() -> None:
+    """End the browsers that were kept for the next test, where there are any."""
+    if "tests.support.browser" in sys.modules:
+        sys.modules["tests.support.browser"].close_browsers()
+
+
 # Tables are as wide as where there is no terminal, whatever the runner says about its own. No result comes
 # from a cache, and none from further processes, unless a test asks for it.
 os.environ.pop("COLUMNS", None)

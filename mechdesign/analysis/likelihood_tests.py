@@ -98,6 +98,7 @@ def most_likely_shares(likelihood: Array, weights: Array | None = None) -> Share
     rows, place = np.unique(likelihood, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), weights=weights, minlength=len(rows)).astype(np.float64)
     users, size = float(counts.sum()), likelihood.shape[1]
+    mean = _Mean.of(rows, counts / users)
     share = np.full(size, 1.0 / size)
     for _ in range(ROUNDS):
         chances = rows @ share
@@ -105,49 +106,72 @@ def most_likely_shares(likelihood: Array, weights: Array | None = None) -> Share
         gap = math.log(max(float(ratios.max()), 1.0))
         if gap <= CLOSE:
             break
-        share = _step(rows, counts / users, share, ratios)
+        better = _step(mean, share, ratios)
+        if better is None and gap <= GOOD:
+            break  # doubles do not tell better shares from these
+        share = share * ratios / float(share @ ratios) if better is None else better  # EM's is never worse
     if gap > GOOD:
         raise EstimationError("likelihood", f"its maximum is known to {gap:.2g} a report only", "report this")
     value = float(counts @ np.log(np.maximum(rows @ share, 1e-300)))
     return SharesMaximum(share, value, users * gap)
 
 
-def _step(rows: Array, parts: Array, share: Array, ratios: Array) -> Array:
-    """Return better shares: Newton's for the mean of -log sum_j L_j p_j plus the sum of p, over p >= 0."""
-    scaled = rows * (np.sqrt(parts) / (rows @ share))[:, None]
+@dataclass(frozen=True, eq=False)
+class _Mean:
+    """The mean of -log sum_j L_j p_j over the reports, as a function of the shares p.
+
+    Attributes
+    ----------
+    rows : (n, k) array
+        L, one row for each report that differs.
+    parts : (n,) array
+        Their parts of all reports.
+    least : (n,) array
+        Chances below which a report is next to impossible. At the maximum no report is less likely than its
+        part times its largest chance, as ratios are at most 1.
+    """
+
+    rows: Array
+    parts: Array
+    least: Array
+
+    @classmethod
+    def of(cls, rows: Array, parts: Array) -> _Mean:
+        return cls(rows, parts, HOPELESS * parts * rows.max(axis=1))
+
+    def at(self, share: Array) -> float:
+        """Return the mean; infinity for shares under which a report is next to impossible."""
+        chances = self.rows @ share
+        if (chances < self.least).any():
+            return math.inf
+        return -float(self.parts @ np.log(np.maximum(chances, 1e-300)))
+
+
+def _step(mean: _Mean, share: Array, ratios: Array) -> Array | None:
+    """Return better shares, or None: Newton's for the mean plus the sum of p, over p >= 0."""
+    scaled = mean.rows * (np.sqrt(mean.parts) / (mean.rows @ share))[:, None]
     hessian = scaled.T @ scaled
     target = nonnegative_quadratic(hessian, 1.0 - ratios - hessian @ share)
     best = np.zeros(len(share))  # the answer whose share gains most: better where it lost what a report needs
     best[int(np.argmax(ratios))] = 1.0
     for aim in (target, best):
-        moved = _towards(rows, parts, share, aim)
+        moved = _towards(mean, share, aim)
         if moved is not None:
             return moved
-    return share * ratios / float(share @ ratios)  # a step of EM never makes it worse
+    return None
 
 
-def _towards(rows: Array, parts: Array, share: Array, target: Array) -> Array | None:
+def _towards(mean: _Mean, share: Array, target: Array) -> Array | None:
     """Return better shares on the way to others, as far as halving a step finds some."""
-    before = _objective(rows, parts, share)
+    before = mean.at(share)
     length = 1.0
     while length > 1e-6:
         moved = np.maximum(share + length * (target - share), 0.0)
         total = float(moved.sum())
-        if total > 0.0 and _objective(rows, parts, moved / total) < before:
+        if total > 0.0 and mean.at(moved / total) < before:
             return np.asarray(moved / total)
         length /= 2.0
     return None
-
-
-def _objective(rows: Array, parts: Array, share: Array) -> float:
-    """Return the mean of -log sum_j L_j p_j; infinity for shares under which a report is next to impossible.
-
-    At the maximum no report is less likely than its part times its largest chance: ratios are at most 1.
-    """
-    chances = rows @ share
-    if (chances < HOPELESS * parts * rows.max(axis=1)).any():
-        return math.inf
-    return -float(parts @ np.log(np.maximum(chances, 1e-300)))
 
 
 @dataclass(frozen=True, eq=False)

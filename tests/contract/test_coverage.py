@@ -2,9 +2,10 @@
 
 With a fixed seed, hits of R repetitions are compared with a coverage of 0.93 less three standard errors of
 it (exactly: with the binomial tail of the same probability, as R is small for some): of a cell whose coverage
-is 0.93 one run in 700 is lower, of one with 0.95 and R = 200 one in a million; a coverage of 0.85 is noticed
-at R = 200 in four of five cells. The rates are numbers of wrong reports that are expected, n e^-epsilon: with
-0.3 to 3 normal intervals fail, as there may be no wrong report at all.
+is 0.93 one run in 700 is lower, of one with 0.95 and R = 200 one in a million. A coverage of 0.85 is noticed
+at R = 200 in three of four cells, and at R = 100 in a third of them, one of 0.80 in four of five; a type has
+several cells. The rates are numbers of wrong reports that are expected, n e^-epsilon: with 0.3 to 3 normal
+intervals fail, as there may be no wrong report at all.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ PROMISE, REPETITIONS, USERS, SURVEYED = 0.93, 200, 60, 300
 
 SLOW = ("joint-response", "marginal-release", "set-response")
 HALF = ("attribute-sampling", "harmony", "kary-response")
-FEWER = dict.fromkeys((*SLOW, *HALF, *PROTOCOLS, "event-counts", "linear-queries", "shuffled"), 100)
+LONG = ("event-counts", "linear-queries", "shuffled", "prefix-hashing", "key-value-selection")
+FEWER = dict.fromkeys((*SLOW, *HALF, *PROTOCOLS, *LONG), 100)
 """Repetitions of types whose clients or estimators take long."""
 
 MORE_USERS = {"aut": 300, "put": 300, "uniformity-dump": 300}

@@ -35,7 +35,10 @@ SHAPES = {
     "impossible report": with_an_impossible_report,
     "sets of full bytes": lambda: SetResponse.of([8, 8], 2.0, ProductSet([2, 1])),
     "piecewise with a wide range": lambda: DiscretePiecewise(1.0, -1e6, 1e6),
+    "texts of utf-8": lambda: PrefixReports.of(4.0, "utf-8", 16, 6, [8, 16], [0.4, 0.6], [0.01] * 2),
 }
+"""Those that clients are exported of, with texts of two bytes only: few reports leave all beginnings."""
+
 TOO_FEW = ("; build a mechanism for this many users", "the last group has none; give more reports")
 """Why nothing is estimated from twenty reports of texts that are no draw: equal seeds, or one group."""
 

@@ -12,6 +12,7 @@ from statistics import median
 import pytest
 
 import mechdesign
+from benchmarks.mutations import MUTATIONS, ROOT
 from tests.support.sources import tree_of
 
 PACKAGE = Path(mechdesign.__file__).parent
@@ -109,6 +110,14 @@ def test_a_command_of_three_rows_stays_in_few_files(folder, command):
     code, entered = map(int, done.stdout.split()[-2:])
     assert code == 0
     assert entered <= most
+
+
+def test_each_mistake_that_tests_should_notice_has_its_place():
+    """Otherwise ``python -m benchmarks.mutations`` would try fewer than it has."""
+    texts = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
+    times = {item.name: [text.count(item.text) for text in texts] for item in MUTATIONS}
+    assert [name for name, each in times.items() if each.count(1) != 1] == []
+    assert [path for item in MUTATIONS for path in item.tests if not Path(ROOT, path).is_file()] == []
 
 
 def test_names_are_nouns():

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
 from mechdesign.catalog import load_model
 from mechdesign.papers.shown.page import model_result, models_page
 from mechdesign.report.page import mechanism_page
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="no Chromium with its driver here (Debian: chromium, chromium-driver)"
-)
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 SLUGS = ["response/zhou2019_survey", "contract/three_types", "mean/rcp2023_single"]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        size = driver.get_window_size()
+        yield driver
+        driver.set_window_size(size["width"], size["height"])
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from mechdesign.solvers import cone_program, dual_cones, prove as proofs
 from mechdesign.solvers.linear_systems import equations_solved
 from mechdesign.solvers.prove import prove
 
-PROGRAMS = 200
+PROGRAMS = 60
 LINEAR, OTHERS = 1e-9, 1e-6
 
 

@@ -16,9 +16,31 @@ DRIVER = shutil.which("chromedriver")
 REASON = "no Chromium with its driver here (Debian: chromium, chromium-driver)"
 
 
+IDLE: dict[tuple[str, ...], Any] = {}
+"""Browsers that nobody uses, by their arguments: the next test takes one instead of starting another."""
+
+
 @contextmanager
 def chromium(*arguments: str) -> Iterator[Any]:
-    """Yield a driver of the browser; it is closed in the end."""
+    """Yield a driver of a browser with an empty tab, without cookies; afterwards it is kept for the next.
+
+    What is set for a tab, such as its size, its media and its scripts, ends with it. What pages store belongs
+    to their port, and each server has another one.
+    """
+    driver = IDLE.pop(arguments, None) or _started(arguments)
+    try:
+        yield driver
+        _leave(driver)
+    except BaseException:
+        driver.quit()
+        raise
+    if arguments in IDLE:  # two were in use at once
+        driver.quit()
+    else:
+        IDLE[arguments] = driver
+
+
+def _started(arguments: tuple[str, ...]) -> Any:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -28,11 +50,27 @@ def chromium(*arguments: str) -> Iterator[Any]:
     for argument in (*usual, *arguments):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    try:
-        yield driver
-    finally:
-        driver.quit()
+    return webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+
+
+def _leave(driver: Any) -> None:
+    """Leave one new tab, and nothing of what was before."""
+    before = driver.window_handles
+    driver.switch_to.window(before[0])
+    driver.switch_to.new_window("tab")
+    own = driver.current_window_handle
+    for handle in before:
+        driver.switch_to.window(handle)
+        driver.close()
+    driver.switch_to.window(own)
+    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    driver.get_log("browser")
+
+
+def close_browsers() -> None:
+    """End the browsers that nobody uses; at the end of a run of the tests."""
+    while IDLE:
+        IDLE.popitem()[1].quit()
 
 
 class Silent(SimpleHTTPRequestHandler):

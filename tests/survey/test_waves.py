@@ -136,12 +136,12 @@ def test_symmetric_intervals_give_the_normal_interval():
 @pytest.mark.parametrize("population", [False, True])
 @pytest.mark.parametrize("users", [200, 2000])
 def test_intervals_of_changes_cover(population, users):
-    """In 200 pairs of waves, of the same people where it is about them: 95 %, within four standard errors."""
+    """In 120 pairs of waves, of the same people where it is about them: 95 %, within four standard errors."""
     rng = np.random.default_rng(7)
     one, two = first(), after(first(), "2027")
     shares = [[0.02, 0.38, 0.6], [0.1, 0.5, 0.4]]
     inside = []
-    for _ in range(200):
+    for _ in range(120):
         answers = [rng.choice(3, size=users, p=share) for share in shares]
         if not population:  # half of them answer the same twice
             answers[1][: users // 2] = answers[0][: users // 2]
@@ -155,7 +155,7 @@ def test_intervals_of_changes_cover(population, users):
             truth = list(map(np.array, shares))
         inside.append([a.low <= b <= a.high for a, b in zip(changes, truth[1] - truth[0], strict=True)])
     covered = np.mean(inside, axis=0)
-    assert (abs(covered - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 200) + 0.01).all(), covered
+    assert (abs(covered - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 120) + 0.01).all(), covered
 
 
 def test_the_same_people_with_answers_that_go_together_make_intervals_longer_than_needed():

@@ -150,7 +150,7 @@ def test_where_the_grid_has_more_variance_the_published_noise_stays():
 def test_fused_averages_are_unbiased_and_no_further_off_than_stated(name, exact):
     import pandas
 
-    menu, surveys = menu_for(name), 150
+    menu, surveys = menu_for(name), 100
     types, values = people()
     table = pandas.DataFrame({"item": menu.choose(types), "hours": values})
     many = pandas.concat([table] * surveys, ignore_index=True)

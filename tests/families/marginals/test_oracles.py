@@ -112,8 +112,8 @@ def test_the_variance_is_that_of_the_whole_channel(name):
 
 @EVERY
 def test_estimates_are_unbiased_and_their_errors_right(name):
-    """400 surveys: the average within 5 of its standard errors, squared errors within 5 of theirs."""
-    oracle, users, repetitions = ORACLES[name], 300, 400
+    """250 surveys: the average within 5 of its standard errors, squared errors within 5 of theirs."""
+    oracle, users, repetitions = ORACLES[name], 300, 250
     answers = np.arange(users) % (oracle.labels.size - 1)
     truth = np.bincount(answers, minlength=oracle.labels.size) / users
     estimates = [oracle.estimate(reports) for reports in surveys(oracle, [answers] * repetitions, 5)]

@@ -67,7 +67,7 @@ def test_only_honest_users_hide_anybody(honest):
 @pytest.mark.parametrize("ones", [0, 40, 1000, 2000])
 def test_estimates_have_the_error_that_is_stated(kind, ones):
     protocol = MADE[kind](PROMISE)
-    values, runs = np.repeat([1, 0], [ones, 2000 - ones]), 400
+    values, runs = np.repeat([1, 0], [ones, 2000 - ones]), 250
     rng = np.random.default_rng(5)
     found = [protocol.analyze(protocol.encode(values, rng=rng)) for _ in range(runs)]
     errors = np.array([estimate.value - ones for estimate in found])

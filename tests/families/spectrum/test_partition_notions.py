@@ -106,9 +106,11 @@ def test_without_delta_nothing_but_the_whole_map_is_told():
     assert by_definition(nearly) == pytest.approx(5.0, abs=0.01)
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "distance"), [(1.0, 0.1, 1), (0.0, 0.2, 2), (2.0, 0.05, 3)])
-def test_truncated_noise_keeps_its_promise_and_is_not_below_the_bound(epsilon, delta, distance):
-    problem = line(8, 14, notion="slack", epsilon=epsilon, delta=delta, distance=distance)
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "distance", "channels"), [(1.0, 0.1, 1, 14), (0.0, 0.2, 2, 10), (2.0, 0.05, 3, 14)]
+)
+def test_truncated_noise_keeps_its_promise_and_is_not_below_the_bound(epsilon, delta, distance, channels):
+    problem = line(8, channels, notion="slack", epsilon=epsilon, delta=delta, distance=distance)
     comparison = md.compare(problem)
     assert comparison.agree
     noise = next(run for run in comparison.runs if run.method == "truncated-laplace")
