@@ -18,7 +18,7 @@ estimate of 0.
 Words: ``zipf`` has 10,000 words of random letters with shares 1/rank^1.1; ``real`` has the words of up to
 eight letters of the documentation that comes with Python (``pydoc_data.topics``), with their frequencies.
 
-The table is written to ``benchmarks/results/hitters.csv``; every collection is printed when it is done.
+The table is written to ``benchmarks/results/hitters.csv``; after every collection, which is printed as well.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LENGTH, BITS, WORDS, TOP, BEAM = 8, 40, 10_000, 10, 32
 USERS, EPSILONS = (100_000, 1_000_000), (1.0, 2.0, 4.0)
 TURNS = 5
-SLOW_TURNS = {100_000: 3, 1_000_000: 1}
+SLOW_TURNS = {100_000: 2, 1_000_000: 1}
 """Collections of each setting that are averaged, and those of pure-ldp by the number of users."""
 
-PROCESSES = 4
+PROCESSES = 2
 
 WORK = 20_000.0
 """Additions of the server a user."""
@@ -63,7 +63,8 @@ HEADER = ["words", "users", "epsilon", "method", "collections", "F1", "error", "
 
 Words = NDArray[np.uint64]
 Found = dict[str, float]
-Row = list[str]
+Setting = tuple[str, int, float, str]
+Result = tuple[float, float, float]
 CODE = StringCode(LETTERS, BITS)
 
 
@@ -255,7 +256,7 @@ class Collection:
     method: str
     turn: int
 
-    def measured(self) -> tuple[float, float, float]:
+    def measured(self) -> Result:
         """Return F1, error, and seconds of one processor."""
         words, shares = SOURCES[self.words]()
         rng = np.random.default_rng([self.turn, self.users, int(self.epsilon)])
@@ -272,11 +273,20 @@ def turns(method: str, users: int, quick: bool) -> int:
     return TURNS if method not in SLOW else SLOW_TURNS[users]
 
 
-def row(name: str, users: int, epsilon: float, method: str, results: list[tuple[float, float, float]]) -> Row:
+def row(setting: Setting, results: list[Result]) -> list[str]:
     """Return a line of the table: averages over collections."""
     f1, error, seconds = np.mean(results, axis=0).tolist()
-    setting = [name, str(users), f"{epsilon:g}", method]
-    return [*setting, str(len(results)), f"{f1:.2f}", f"{error:.5f}", f"{seconds:.0f}"]
+    name, users, epsilon, method = setting
+    return [
+        name,
+        str(users),
+        f"{epsilon:g}",
+        method,
+        str(len(results)),
+        f"{f1:.2f}",
+        f"{error:.5f}",
+        f"{seconds:.0f}",
+    ]
 
 
 def run(quick: bool = False) -> None:
@@ -286,19 +296,16 @@ def run(quick: bool = False) -> None:
     methods = [name for name in METHODS if name not in SLOW or (not quick and version("pure-ldp") != "-")]
     lines = list(itertools.product(SOURCES, (20_000,) if quick else USERS, EPSILONS, methods))
     jobs = [Collection(*line, turn) for line in lines for turn in range(turns(line[3], line[1], quick))]
-    jobs.sort(key=lambda job: (job.method not in SLOW, -job.users))  # the longest first
-    results: dict[Collection, tuple[float, float, float]] = {}
+    jobs.sort(key=lambda job: (job.method in SLOW, job.users, job.turn))  # pure-ldp with many users is last
+    results: dict[Setting, list[Result]] = {line: [] for line in lines}
     with ProcessPoolExecutor(PROCESSES) as pool:
         futures = {pool.submit(job.measured): job for job in jobs}
         for future in as_completed(futures):
             job, result = futures[future], future.result()
-            results[job] = result
+            results[job.words, job.users, job.epsilon, job.method].append(result)
             print(job.words, job.users, job.epsilon, job.method, job.turn, *result, sep=", ", flush=True)
-    rows = [
-        row(*line, [results[Collection(*line, turn)] for turn in range(turns(line[3], line[1], quick))])
-        for line in lines
-    ]
-    if not quick:
-        with RESULT.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
+            rows = [row(setting, measured) for setting, measured in results.items() if measured]
+            if not quick:
+                with RESULT.open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
     print(table(HEADER, rows))
