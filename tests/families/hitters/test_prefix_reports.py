@@ -147,7 +147,11 @@ def test_frequent_words_are_found_and_their_intervals_cover():
     assert (narrow[1] < high).all()
     assert estimate.top(3) == ("hello", "selfie", "emoji")
     assert 0.2 < estimate.other < 0.4
-    assert json.loads(json.dumps(estimate.as_json()))["strings"] == list(estimate.strings)
+    document = json.loads(json.dumps(estimate.as_json()))
+    assert document["strings"] == list(estimate.strings)
+    guesses = [text for text, _ in document["guesses"]]
+    assert guesses
+    assert not {*guesses} & {*estimate.strings}, "what is listed is no guess"
     assert list(estimate.to_frame()["category"]) == list(estimate.strings)
 
 
