@@ -304,7 +304,7 @@ def run(quick: bool = False) -> None:
     methods = [name for name in METHODS if name not in SLOW or (not quick and version("pure-ldp") != "-")]
     lines = list(itertools.product(SOURCES, (20_000,) if quick else USERS, EPSILONS, methods))
     jobs = [Collection(*line, turn) for line in lines for turn in range(turns(line[3], line[1], quick))]
-    jobs.sort(key=lambda job: (job.method in SLOW, job.users, job.turn))  # pure-ldp with many users is last
+    jobs.sort(key=lambda job: (job.turn, job.method in SLOW, job.users))  # every setting once, then again
     results: dict[Setting, list[Result]] = {line: [] for line in lines}
     with ProcessPoolExecutor(PROCESSES) as pool:
         futures = {pool.submit(job.measured): job for job in jobs}
