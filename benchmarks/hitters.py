@@ -19,7 +19,8 @@ estimate of 0.
 Words: ``zipf`` has 10,000 words of random letters with shares 1/rank^1.1; ``real`` has the words of up to
 eight letters of the documentation that comes with Python (``pydoc_data.topics``), with their frequencies.
 
-The table is written to ``benchmarks/results/hitters.csv``; after every collection, which is printed as well.
+The table is written to ``benchmarks/results/hitters.csv`` after every collection, which is printed as well;
+``python -m benchmarks.hitters`` prints it in the form of the page of results.
 """
 
 from __future__ import annotations
@@ -317,3 +318,25 @@ def run(quick: bool = False) -> None:
                 with RESULT.open("w", encoding="utf-8", newline="") as file:
                     csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
     print(table(HEADER, rows))
+
+
+def page_table() -> str:
+    """Return the table of the page of results: F1, error in points and collections of every method."""
+    with RESULT.open(encoding="utf-8", newline="") as file:
+        entries = list(csv.DictReader(file))
+    cells = {
+        (entry["words"], entry["users"], entry["epsilon"], entry["method"]): (
+            f"{float(entry['F1']):.2f}, {100.0 * float(entry['error']):.2f} ({entry['collections']})"
+        )
+        for entry in entries
+    }
+    lines = [f"| words, users, epsilon | {' | '.join(METHODS)} |", "|---" * (len(METHODS) + 1) + "|"]
+    for name, users, epsilon in itertools.product(SOURCES, USERS, EPSILONS):
+        setting = (name, str(users), f"{epsilon:g}")
+        texts = [cells.get((*setting, method), "-") for method in METHODS]
+        lines.append(f"| {name}, {users:,}, {epsilon:g} | {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(page_table())
