@@ -269,6 +269,24 @@ def test_problems_without_a_meaning_are_refused(changes, text):
 
 
 @pytest.mark.parametrize(
+    ("lengths", "shares", "text"),
+    [
+        ([40], [1.0], "40 more bits at once"),  # a table of 2^40 counts
+        ([30, 40], [0.5, 0.5], "30 more bits at once"),
+        ([], [], "shares: is empty"),
+        ([20, 10], [0.5, 0.5], "do not increase"),
+        ([20, 40], [0.5, math.nan], "shares"),
+        ([20, 40], [1.5, 0.5], "groups: weights"),
+    ],
+)
+def test_levels_that_no_server_can_follow_are_refused(lengths, shares, text):
+    with pytest.raises(MechDesignError) as caught:
+        PrefixReports.of(2.0, LETTERS, 40, 3, lengths, shares, [0.01] * len(lengths))
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "report",
     [
         "x02" + "00" * 9,  # a group that does not exist
