@@ -329,6 +329,7 @@ def page_table() -> str:
             f"{float(entry['F1']):.2f}, {100.0 * float(entry['error']):.2f} ({entry['collections']})"
         )
         for entry in entries
+        if entry["F1"]
     }
     lines = [f"| words, users, epsilon | {' | '.join(METHODS)} |", "|---" * (len(METHODS) + 1) + "|"]
     for name, users, epsilon in itertools.product(SOURCES, USERS, EPSILONS):
