@@ -8,7 +8,8 @@ estimate of 0.
 - *here*: the mechanism of ``heavy-hitters`` for these users, and ``top(10)`` of its estimate.
 - *PEM*, *TreeHist*, *SFP*: pure-ldp 1.2.0, its own clients and servers with Apple's count-mean sketch, the
   only one of its oracles whose server does not go through all 2^40 strings. Steps of 8 bits (SFP: of two
-  letters), 32 prefixes a step. Above ``MOST_SLOW`` users they are not run: they take a minute each.
+  letters), 32 prefixes a step. With a million users one collection takes half a minute to two minutes;
+  where its variance is nearly the same, TreeHist and SFP use the one-bit sketch there.
 - *PEM (hashing)*: the method of Wang, Li and Jha (2019) with optimal local hashing, five equal groups, steps
   of 8 bits and 32 prefixes: written here, vectorised, for users by the million.
 - *Bitstogram*: Bassily, Nissim, Stemmer and Thakurta (2017), written here from the paper: half of the users
@@ -18,17 +19,21 @@ estimate of 0.
 Words: ``zipf`` has 10,000 words of random letters with shares 1/rank^1.1; ``real`` has the words of up to
 eight letters of the documentation that comes with Python (``pydoc_data.topics``), with their frequencies.
 
-The table is written to ``benchmarks/results/hitters.csv``, line by line.
+The table is written to ``benchmarks/results/hitters.csv`` after every collection, which is printed as well;
+``python -m benchmarks.hitters`` prints it in the form of the page of results.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +51,28 @@ TITLE = "Frequent strings: F1 and error of the top ten, 40 bits"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LENGTH, BITS, WORDS, TOP, BEAM = 8, 40, 10_000, 10, 32
 USERS, EPSILONS = (100_000, 1_000_000), (1.0, 2.0, 4.0)
-MOST_SLOW = 100_000
-"""Users up to which pure-ldp is run."""
+TURNS = 5
+SLOW_TURNS = {100_000: 2, 1_000_000: 1}
+"""Collections of each setting that are averaged, and those of pure-ldp by the number of users."""
+
+PROCESSES = 2
+
+MOST_ONE_BIT = 1.0
+"""Up to this epsilon of a sketch TreeHist and SFP use the one-bit sketch (HCMS) for a million users.
+
+It is quicker. n Var is c(epsilon)^2, of the other sketch (c(epsilon / 2)^2 - 1)/4, with
+c(x) = (e^x + 1)/(e^x - 1): 5 % less at epsilon 0.5, 16 % less at 1."""
 
 WORK = 20_000.0
 """Additions of the server a user."""
 
 RESULT = Path(__file__).parent / "results" / "hitters.csv"
-HEADER = ["words", "users", "epsilon", "method", "F1", "error", "seconds"]
+HEADER = ["words", "users", "epsilon", "method", "collections", "F1", "error", "seconds"]
 
 Words = NDArray[np.uint64]
 Found = dict[str, float]
+Setting = tuple[str, int, float, str]
+Result = tuple[float, float, float]
 CODE = StringCode(LETTERS, BITS)
 
 
@@ -182,8 +198,9 @@ def _pure_ldp(kind: str, answers: list[str], epsilon: float, rng: np.random.Gene
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 (the library draws from numpy's old generator)
     part = epsilon if kind == "PEM" else epsilon / 2.0
-    sketch = CMSServer(part, 8, 1024)
-    oracle = CMSClient(part, sketch.get_hash_funcs(), 1024)
+    one_bit = kind != "PEM" and len(answers) > 100_000 and part <= MOST_ONE_BIT
+    sketch = CMSServer(part, 8, 1024, is_hadamard=one_bit)
+    oracle = CMSClient(part, sketch.get_hash_funcs(), 1024, is_hadamard=one_bit)
     if kind == "SFP":
         alphabet = set(LETTERS)
         client: Any = library.SFPClient(epsilon, 2, LENGTH, alphabet, str, oracle)
@@ -235,32 +252,50 @@ def judged(found: Found, answers: list[str]) -> tuple[float, float]:
     return hits / TOP, math.sqrt(math.fsum(error**2 for error in errors) / TOP)
 
 
-def lines(users: tuple[int, ...], methods: list[str], repetitions: int) -> Iterator[list[str]]:
-    """Yield one line a setting and method, averaged over repetitions."""
-    for name, source in SOURCES.items():
-        words, shares = source()
-        for count in users:
-            for epsilon in EPSILONS:
-                for method in methods:
-                    if method in SLOW and count > MOST_SLOW:
-                        continue
-                    scores, start = [], time.process_time()
-                    turns = 1 if method in SLOW else repetitions
-                    for turn in range(turns):
-                        rng = np.random.default_rng([turn, count, int(epsilon)])
-                        answers = np.array(words)[rng.choice(len(words), size=count, p=shares)].tolist()
-                        scores.append(judged(METHODS[method](answers, epsilon, rng), answers))
-                    f1, error = np.mean(scores, axis=0).tolist()
-                    seconds = (time.process_time() - start) / turns
-                    yield [
-                        name,
-                        str(count),
-                        f"{epsilon:g}",
-                        method,
-                        f"{f1:.2f}",
-                        f"{error:.5f}",
-                        f"{seconds:.0f}",
-                    ]
+@dataclass(frozen=True)
+class Collection:
+    """One collection: its words, users and epsilon, the method, and which repetition it is.
+
+    The answers depend on the words, the users, epsilon and the repetition alone: all methods face the same.
+    """
+
+    words: str
+    users: int
+    epsilon: float
+    method: str
+    turn: int
+
+    def measured(self) -> Result:
+        """Return F1, error, and seconds of one processor."""
+        words, shares = SOURCES[self.words]()
+        rng = np.random.default_rng([self.turn, self.users, int(self.epsilon)])
+        answers = np.array(words)[rng.choice(len(words), size=self.users, p=shares)].tolist()
+        start = time.process_time()
+        f1, error = judged(METHODS[self.method](answers, self.epsilon, rng), answers)
+        return f1, error, time.process_time() - start
+
+
+def turns(method: str, users: int, quick: bool) -> int:
+    """Return how many collections are averaged."""
+    if quick:
+        return 1
+    return TURNS if method not in SLOW else SLOW_TURNS[users]
+
+
+def row(setting: Setting, results: list[Result]) -> list[str]:
+    """Return a line of the table: averages over collections."""
+    f1, error, seconds = np.mean(results, axis=0).tolist()
+    name, users, epsilon, method = setting
+    return [
+        name,
+        str(users),
+        f"{epsilon:g}",
+        method,
+        str(len(results)),
+        f"{f1:.2f}",
+        f"{error:.5f}",
+        f"{seconds:.0f}",
+    ]
 
 
 def run(quick: bool = False) -> None:
@@ -268,12 +303,41 @@ def run(quick: bool = False) -> None:
     from benchmarks.rivals import version
 
     methods = [name for name in METHODS if name not in SLOW or (not quick and version("pure-ldp") != "-")]
-    users = (20_000,) if quick else USERS
-    rows = []
-    for line in lines(users, methods, 1 if quick else 3):
-        rows.append(line)
-        print(", ".join(line), flush=True)
-        if not quick:
-            with RESULT.open("w", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
+    lines = list(itertools.product(SOURCES, (20_000,) if quick else USERS, EPSILONS, methods))
+    jobs = [Collection(*line, turn) for line in lines for turn in range(turns(line[3], line[1], quick))]
+    jobs.sort(key=lambda job: (job.turn, job.method in SLOW, job.users))  # every setting once, then again
+    results: dict[Setting, list[Result]] = {line: [] for line in lines}
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        futures = {pool.submit(job.measured): job for job in jobs}
+        for future in as_completed(futures):
+            job, result = futures[future], future.result()
+            results[job.words, job.users, job.epsilon, job.method].append(result)
+            print(job.words, job.users, job.epsilon, job.method, job.turn, *result, sep=", ", flush=True)
+            rows = [row(setting, measured) for setting, measured in results.items() if measured]
+            if not quick:
+                with RESULT.open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
     print(table(HEADER, rows))
+
+
+def page_table() -> str:
+    """Return the table of the page of results: F1, error in points and collections of every method."""
+    with RESULT.open(encoding="utf-8", newline="") as file:
+        entries = list(csv.DictReader(file))
+    cells = {
+        (entry["words"], entry["users"], entry["epsilon"], entry["method"]): (
+            f"{float(entry['F1']):.2f}, {100.0 * float(entry['error']):.2f} ({entry['collections']})"
+        )
+        for entry in entries
+        if entry["F1"]
+    }
+    lines = [f"| words, users, epsilon | {' | '.join(METHODS)} |", "|---" * (len(METHODS) + 1) + "|"]
+    for name, users, epsilon in itertools.product(SOURCES, USERS, EPSILONS):
+        setting = (name, str(users), f"{epsilon:g}")
+        texts = [cells.get((*setting, method), "-") for method in METHODS]
+        lines.append(f"| {name}, {users:,}, {epsilon:g} | {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(page_table())

@@ -275,7 +275,10 @@ class Detection:
 
     @property
     def work(self) -> float:
-        """Additions of the server on average at most: g - 1 a report and prefix, s 2^s a transform."""
+        """Additions of the server on average at most: g - 1 a report and prefix, s 2^s a transform.
+
+        Prefixes below a threshold that the server follows for guesses come on top.
+        """
         total, before = 0.0, 1.0
         for level, after in zip(self.levels, self.survivors, strict=True):
             total += before * level_work(self.users * level.share, self.buckets, level.start, level.step)

@@ -34,7 +34,7 @@ from mechdesign.data.intake import Coded, Values, array_of
 from mechdesign.exact.bits import as_texts, read_sets
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower, exp_written, weight
-from mechdesign.families.hitters.prefix_hashing import Buckets, Words, hashes
+from mechdesign.families.hitters.prefix_hashing import MOST_STEP, Buckets, Words, hashes
 from mechdesign.families.hitters.server import PrefixCounts
 from mechdesign.families.hitters.string_code import StringCode
 
@@ -228,6 +228,9 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
         steps = np.diff([0, *self.lengths])
         if (steps < 1).any() or self.lengths[-1] != self.bits:
             raise ParameterError("lengths", f"do not increase up to {self.bits} bits", "rebuild it")
+        if (steps > MOST_STEP).any():
+            what = f"{steps.max()} more bits at once, of which the server would need a table of all"
+            raise ParameterError("lengths", what, f"give steps of at most {MOST_STEP} bits")
         if min(self.groups) < 1 or sum(self.groups) != TOTAL:
             raise CertificateError("groups", "weights do not sum to 2**62")
         if min(self.alarms) <= 0.0 or max(self.alarms) >= 1.0:
@@ -251,8 +254,10 @@ class PrefixReports(AnswerMechanism["StringEstimate"]):
     ) -> Self:
         """Return the one that uses all of epsilon, with groups of these probabilities."""
         other = BucketWeights.of(privacy_epsilon(epsilon), integer("buckets", buckets, 1, MOST_BUCKETS)).other
-        groups = [max(1, int(Fraction(float(share)) * TOTAL)) for share in shares]
-        groups[-1] += TOTAL - sum(groups)
+        groups = [
+            max(1, int(Fraction(share) * TOTAL)) for share in finite_array("shares", shares, 1).tolist()
+        ]
+        groups[-1:] = [TOTAL - sum(groups[:-1])]
         return cls(epsilon, alphabet, bits, buckets, other, lengths, groups, alarms, known)
 
     @cached_property

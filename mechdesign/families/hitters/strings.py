@@ -213,7 +213,8 @@ class StringEstimate(ListedEstimate):
         return tuple(text for text, _ in listed[:count])
 
     def _about(self) -> Mapping[str, Any]:
-        return {**super()._about(), "reports": self.reports, "other": self.other}
+        guesses = [[text, share] for text, share in self.further]
+        return {**super()._about(), "reports": self.reports, "other": self.other, "guesses": guesses}
 
     def figures(self) -> list[Figure]:
         """Return the shares with their intervals; nothing where no string is listed."""

@@ -147,7 +147,11 @@ def test_frequent_words_are_found_and_their_intervals_cover():
     assert (narrow[1] < high).all()
     assert estimate.top(3) == ("hello", "selfie", "emoji")
     assert 0.2 < estimate.other < 0.4
-    assert json.loads(json.dumps(estimate.as_json()))["strings"] == list(estimate.strings)
+    document = json.loads(json.dumps(estimate.as_json()))
+    assert document["strings"] == list(estimate.strings)
+    guesses = [text for text, _ in document["guesses"]]
+    assert guesses
+    assert not {*guesses} & {*estimate.strings}, "what is listed is no guess"
     assert list(estimate.to_frame()["category"]) == list(estimate.strings)
 
 
@@ -260,6 +264,24 @@ def test_problems_without_a_meaning_are_refused(changes, text):
     given = {"users": 1000, "epsilon": 2.0, "alphabet": LETTERS, "length": 6}
     with pytest.raises(MechDesignError) as caught:
         md.HeavyHitters(**{**given, **changes})
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shares", "text"),
+    [
+        ([40], [1.0], "40 more bits at once"),  # a table of 2^40 counts
+        ([30, 40], [0.5, 0.5], "30 more bits at once"),
+        ([], [], "shares: is empty"),
+        ([20, 10], [0.5, 0.5], "do not increase"),
+        ([20, 40], [0.5, math.nan], "shares"),
+        ([20, 40], [1.5, 0.5], "groups: weights"),
+    ],
+)
+def test_levels_that_no_server_can_follow_are_refused(lengths, shares, text):
+    with pytest.raises(MechDesignError) as caught:
+        PrefixReports.of(2.0, LETTERS, 40, 3, lengths, shares, [0.01] * len(lengths))
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
 
