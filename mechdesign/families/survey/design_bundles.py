@@ -374,14 +374,19 @@ def division(menu: Menu, prices: Array, places: Sequence[int]) -> tuple[Array, N
     count = len(menu.budgets)
     best = np.zeros(count)
     steps = np.zeros((len(places), count), dtype=np.int64)
-    window = np.subtract.outer(np.arange(count), np.arange(count))  # total, what this question takes
-    reachable = window >= 0
+    rest = _rests(count)
     for row, place in enumerate(places):
-        gains = prices[place] * menu.information[place]
-        table = np.where(reachable, best[np.maximum(window, 0)] + gains, -np.inf)
+        table = np.append(best, -np.inf)[rest]
+        table += prices[place] * menu.information[place]
         steps[row] = table.argmax(axis=1)
         best = table[np.arange(count), steps[row]]
     return best, steps
+
+
+@lru_cache(maxsize=4)
+def _rests(count: int) -> NDArray[np.int64]:
+    """Return what each total of steps (rows) leaves when a question takes some (columns); -1 for too many."""
+    return np.maximum(np.subtract.outer(np.arange(count), np.arange(count)), -1)
 
 
 def read_back(steps: NDArray[np.int64], places: Sequence[int], total: int) -> dict[int, int]:
