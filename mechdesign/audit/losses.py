@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -34,6 +34,7 @@ from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.randomness import Weights, exp_lower, exp_upper, float_up
+from mechdesign.work.records import dataclass
 
 Doubles = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -24,6 +23,7 @@ from mechdesign.core.guarantee import Exact, Guarantee, Proof
 from mechdesign.core.validation import delta_number, in_range, integer, probability_text, written_number
 from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.randomness import float_up
+from mechdesign.work.records import dataclass
 
 NOTHING = "no report"
 PROMISES = "the sum of what is promised"

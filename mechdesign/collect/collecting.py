@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +35,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.values import frozen_value
 from mechdesign.data.intake import Block, Source, Values
 from mechdesign.exact.randomness import Rng
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import CollectingMechanism, Mechanism

@@ -22,7 +22,6 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
@@ -54,6 +53,7 @@ from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, view_weights
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 EntryT = TypeVar("EntryT")

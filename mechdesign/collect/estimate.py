@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from mechdesign.core.errors import counted, listed, margin_text, printable
 from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, Tidy, tidy_columns
 from mechdesign.show.tables import table, to_error
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -35,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import AverageLaw, Limits, ScoreTestLimits, law_of_average, score_distances
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 

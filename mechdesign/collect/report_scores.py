@@ -25,7 +25,7 @@ Two numbers and what is supported say it all, so that tables of many categories 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError, ParameterError, counted, suggestion
 from mechdesign.exact.numbers import frozen
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.collect.collector import Collector

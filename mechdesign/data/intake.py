@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +23,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, Wording,
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.export.messages import MessageReader

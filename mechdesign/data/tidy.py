@@ -9,7 +9,6 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +22,7 @@ from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import encode, frozen_value
 from mechdesign.data.frames import PANDAS, frame_of
 from mechdesign.show.tables import NumberText, html_table, table, to_error
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

@@ -12,7 +12,7 @@ import json
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import packaged_text
 from mechdesign.export.known_answers import self_check
 from mechdesign.export.texts import DEFAULT, Tables, Texts, texts_from, texts_of
+from mechdesign.work.records import dataclass
 
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 PATH = r"/(?![/\\])[A-Za-z0-9._~:/@!$&()*+=%-]*(?:\?[A-Za-z0-9._~:/@!$&()*+=%?-]*)?"

@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
@@ -32,6 +31,7 @@ from mechdesign.export.clients import (
 from mechdesign.export.known_answers import vectors
 from mechdesign.export.texts import DEFAULT, template_of
 from mechdesign.work.files import read_text
+from mechdesign.work.records import dataclass
 
 LINE = 100
 """Characters after which a list of values goes on in a new line."""

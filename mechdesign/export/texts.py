@@ -10,12 +10,12 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, counted, unread
 from mechdesign.work.files import read_text
+from mechdesign.work.records import dataclass
 
 LANGUAGES = {
     "en": "English",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from mechdesign.data.intake import Block, Coded, MissingRule, Source
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.exact.numbers import file_values, plain_values
 from mechdesign.work.files import parse_json, read_text, whole_file
+from mechdesign.work.records import dataclass
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""

@@ -16,7 +16,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ from mechdesign.data.text_files import file_rows
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.questions import NO_ANSWER, Question
 from mechdesign.work.files import date_in, parse_toml, read_text
+from mechdesign.work.records import dataclass
 
 MOST_LABELS = 64
 """A column with more different texts is left out: names, addresses, numbers of people."""

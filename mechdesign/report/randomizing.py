@@ -19,7 +19,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -38,6 +37,7 @@ from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
 from mechdesign.work.files import read_text, whole_file
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.work.cache import Cache

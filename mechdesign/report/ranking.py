@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.show.tables import html_table, table
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.promise import Promise

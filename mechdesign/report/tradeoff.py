@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from mechdesign.core.solve import solve
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import SHARES, USERS, Forecast
 from mechdesign.work.bars import progress
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

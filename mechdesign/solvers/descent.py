@@ -19,12 +19,13 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

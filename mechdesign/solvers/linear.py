@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Status
 from mechdesign.core.sensitivity import Binding, current_starts
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.work.records import dataclass
 
 
 def sign_change(function: Callable[[float], float], low: float, high: float) -> float:

@@ -25,7 +25,7 @@ BELOW = {
     "work": "core exact",
     "data": "core exact work show",
     "show": "core exact work",
-    "audit": "core exact",
+    "audit": "core exact work",
     "solvers": "core exact work",
     "collect": "core exact work data show audit solvers",
     "families": "core exact work data show audit solvers collect foreign",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +36,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.oracles.best import BUILT
 from mechdesign.families.marginals.oracles.hashing import LARGEST_REPORT
 from mechdesign.families.marginals.oracles.projective import server_can, space_for
+from mechdesign.work.records import dataclass
 
 Parameters = Mapping[str, Any]
 

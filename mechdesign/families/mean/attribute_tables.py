@@ -8,7 +8,6 @@ and maps values to [0, 1]. ``attribute_operations`` are ``randomize`` and ``esti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -47,6 +46,7 @@ from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean.means import MAY_MISS, BinomialLimits
 from mechdesign.show.tables import outside_text
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.families.mean.attributes import AttributeSampling

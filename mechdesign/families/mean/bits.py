@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -57,6 +56,7 @@ from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, exp_written, float_up
 from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
+from mechdesign.work.records import dataclass
 
 NANOSECONDS, PIECE = 3, 1 << 14
 """What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -39,6 +38,7 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
 from mechdesign.show.tables import edge_texts, range_text
+from mechdesign.work.records import dataclass
 
 
 @dataclass(frozen=True)

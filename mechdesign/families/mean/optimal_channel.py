@@ -27,7 +27,6 @@ By symmetry a column also stands for its mirror image, which has the same prices
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.families.mean.grid import GridMean
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.families.mean.column_generation import Array, ChannelDesign, Generated

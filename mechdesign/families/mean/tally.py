@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -26,6 +25,7 @@ from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.server import require_users, whole_rows
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.data.intake import Coded
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

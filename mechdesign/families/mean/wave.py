@@ -9,7 +9,6 @@ histogram by expectation maximisation, with smoothing (EMS) or without (EM); its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -28,6 +27,7 @@ from mechdesign.families.mean import variance as formulas
 from mechdesign.families.mean.continuous import centred_grid
 from mechdesign.families.mean.means import FormulaMechanism, MeanAggregator, uniform_numbers
 from mechdesign.families.mean.tally import PIECE, Codes, FloatTally
+from mechdesign.work.records import dataclass
 
 BUCKETS = 256
 """Buckets of the histogram of reports."""

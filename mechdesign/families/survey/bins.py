@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from mechdesign.collect.codec import Domain, as_floats
 from mechdesign.data.intake import NUMBERS_FOR_MISSING
 from mechdesign.show.tables import edge_texts
+from mechdesign.work.records import dataclass
 
 OPEN_ENDS = ("", "low", "high", "both")
 """Which end bins also hold what is beyond the range."""

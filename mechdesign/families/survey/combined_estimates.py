@@ -22,7 +22,6 @@ contrast (1 - r) u - r v is 0; its unbiased estimate is tested, whatever the gro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -44,6 +43,7 @@ from mechdesign.collect.oracle import Moments
 from mechdesign.collect.scores import few_users
 from mechdesign.families.survey.group_scores import SMALL_GROUP, SetScores
 from mechdesign.families.survey.results import Request
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -56,6 +56,7 @@ from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

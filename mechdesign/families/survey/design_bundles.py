@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations, pairwise
@@ -26,6 +25,7 @@ from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import Ask, Menu, SurveySetting, SurveyTarget, certainty
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import MOST_CELLS
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 
@@ -159,9 +159,7 @@ class _Products:
 
 
 @lru_cache(maxsize=64)
-def _all_products(
-    sizes: tuple[int, ...], places: tuple[int, ...], epsilon: float, cells: int
-) -> _Products:
+def _all_products(sizes: tuple[int, ...], places: tuple[int, ...], epsilon: float, cells: int) -> _Products:
     """Return the products of some questions on the grid of kappa: at every round of prices the same."""
     most = largest_kappa(sizes, epsilon)
     width = most / cells

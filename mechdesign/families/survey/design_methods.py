@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -44,6 +44,7 @@ from mechdesign.families.survey.design_mixtures import (
 from mechdesign.families.survey.design_setting import STEPS, Ask, SurveySetting
 from mechdesign.families.survey.part_plans import SurveyOutlook, expected_errors, outlook_of, users_for
 from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.work.records import dataclass
 
 AIM = 4e-6
 """A step aims at this part fewer users than planned, so that it ends where the planned ones are enough."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -31,6 +31,7 @@ from mechdesign.families.survey.limit_bounds import (
 )
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, request_spread, unit
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request, means_request, singles, table_request
+from mechdesign.work.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +35,7 @@ from mechdesign.collect.intervals import (
     law_of_average,
     rare_step,
 )
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -49,6 +48,7 @@ from mechdesign.families.survey.limit_bounds import (
 )
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.statement import statement_method
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     import cvxpy

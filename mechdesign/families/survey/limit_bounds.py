@@ -15,7 +15,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import combinations, pairwise
@@ -28,6 +27,7 @@ from mechdesign.collect.oracle import share_in
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import exp_upper, float_down
+from mechdesign.work.records import dataclass
 
 Part = tuple[int, ...]
 Array = NDArray[np.float64]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, S
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
 from mechdesign.show.tables import table
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import SurveyMechanism

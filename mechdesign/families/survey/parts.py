@@ -7,7 +7,6 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -32,6 +31,7 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
 from mechdesign.families.survey.group_scores import ChannelScores
 from mechdesign.families.survey.questions import Question, Questions
+from mechdesign.work.records import dataclass
 
 Array = NDArray[np.float64]
 Answers = Sequence[NDArray[Any]]

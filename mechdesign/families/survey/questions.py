@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import fsum, isfinite
@@ -21,6 +20,7 @@ from mechdesign.data.intake import MISSING_CATEGORY, Coded
 from mechdesign.exact.numbers import mask_of, text_of
 from mechdesign.families.survey.bins import OPEN_ENDS, bins_of, moved_to_ends
 from mechdesign.show.tables import edge_texts
+from mechdesign.work.records import dataclass
 
 NO_ANSWER = "no answer"
 """The category of users who skip a question that may be skipped."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -39,6 +38,7 @@ from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
 from mechdesign.show.tables import table
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import SurveyMechanism

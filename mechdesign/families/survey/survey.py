@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -57,6 +56,7 @@ from mechdesign.families.survey.results import (
     survey_figures,
 )
 from mechdesign.families.survey.server import SurveyCounts
+from mechdesign.work.records import dataclass
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

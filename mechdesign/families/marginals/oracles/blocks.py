@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -48,6 +47,7 @@ from mechdesign.families.marginals.oracles.support import (
     of_parity,
 )
 from mechdesign.families.marginals.sets.shapes import packed_subsets
+from mechdesign.work.records import dataclass
 
 Packed = NDArray[np.uint8]
 

@@ -10,7 +10,6 @@ hyperplane is numbered by the vector that is orthogonal to its points.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -25,6 +24,7 @@ from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.oracles.blocks import BlockDesign, NumberedBlocks
+from mechdesign.work.records import dataclass
 
 CELLS = 1 << 20
 """Products of points and hyperplanes that are looked at at a time."""

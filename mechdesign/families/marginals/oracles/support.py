@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -42,6 +41,7 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.bits import Packed
 from mechdesign.exact.numbers import plain, plain_int, require_no_mask, text_of
 from mechdesign.exact.randomness import BITS, exp_lower
+from mechdesign.work.records import dataclass
 
 
 def own_bits(bits: Packed, size: int, codes: Codes, draws: Codes, limit: int, inside: int) -> None:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -41,6 +40,7 @@ from mechdesign.exact.draws import Again, below
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_written
 from mechdesign.families.marginals.oracles.support import ReportClass
+from mechdesign.work.records import dataclass
 
 MEMBER_NANOSECONDS = 10
 """What it takes for a member of a subset, about."""
