@@ -11,13 +11,14 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from mechdesign.catalog.shipped import SOURCES, models, models_folder, read_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.papers.claims.claim import Claim
-from mechdesign.papers.claims.findings import WORST, Finding, Statement, claims_of, statements_of
+from mechdesign.papers.claims.findings import WORST, Finding, Statement, cited_by, claims_of, statements_of
+from mechdesign.papers.claims.recorded import recorded_document
 
 KINDS = (
     *("theorem", "lemma", "corollary", "property", "definition", "problem", "observation"),
@@ -181,7 +182,8 @@ def statements_on(cite: str) -> list[Statement]:
     """
     listed = [item for found in sources() if found.cite == cite for item in found.items]
     found = [finding for item in listed for finding in item.findings()]
-    found += [finding for slug in models() for finding in claims_of(slug) if finding.cite == cite]
+    citing = [slug for slug in models() if cite in cited_by(slug)]
+    found += [finding for slug in citing for finding in claims_of(slug) if finding.cite == cite]
     return statements_of(dict.fromkeys(found))
 
 
@@ -228,7 +230,7 @@ def sources() -> tuple[SourceDocument, ...]:
     ['chu2022', 'liu2023', 'wang2022', 'zhang2019', 'zhou2019']
     """
     paths = sorted((models_folder() / SOURCES).glob("*.toml"))
-    return tuple(parse(path.stem, read_toml(path)) for path in paths)
+    return tuple(parse(path.stem, recorded_document(path, partial(read_toml, path))) for path in paths)
 
 
 def source(cite: str) -> SourceDocument:
