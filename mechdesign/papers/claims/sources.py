@@ -11,7 +11,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from mechdesign.catalog.shipped import SOURCES, models, models_folder, read_toml
@@ -100,10 +100,15 @@ class Item:
                 if any(speaks_of(finding.claim, words) for words in phrases):
                     yield finding
 
-    @property
+    @cached_property
     def statements(self) -> list[Statement]:
         """The statements of this item: claims that are points of one statement are one."""
         return statements_of(self.findings())
+
+    @cached_property
+    def tally(self) -> VerdictTally:
+        """The numbers of its statements by verdict."""
+        return tally_of(self.statements)
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,7 @@ def tally(item: Item) -> VerdictTally:
     >>> tally(theorem).outcome
     'holds'
     """
-    return tally_of(item.statements)
+    return item.tally
 
 
 def tally_of(statements: Iterable[Statement]) -> VerdictTally:
@@ -199,6 +204,8 @@ def speaks_of(claim: Claim, words: str) -> bool:
         return True
     if words.startswith(METHOD):
         return claim.method == words.removeprefix(METHOD)
+    if words not in claim.where:
+        return False
     return re.search(rf"(?<![\w.]){re.escape(words)}(?!\w|\.\d)", claim.where) is not None
 
 
