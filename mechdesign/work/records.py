@@ -65,7 +65,7 @@ else:
             own = vars(owner)
             parameters = owner.__dataclass_params__
             parameters.init, parameters.repr, parameters.eq, parameters.frozen = init, repr, eq, frozen
-            if init:
+            if init and "__init__" not in own:
                 owner.__init__ = _LateInit(owner)
             if repr and "__repr__" not in own:
                 owner.__repr__ = _shown
@@ -94,18 +94,19 @@ def _state_fields(owner: type, kw_only: bool) -> None:
     stated: dict[str, Field[Any]] = {}
     for base in owner.__mro__[:0:-1]:
         stated |= getattr(base, "__dataclass_fields__", {})
-    given: Any = owner
-    given.__dataclass_fields__ = stated | described.__dataclass_fields__
-    given.__dataclass_params__ = described.__dataclass_params__
+    described_class: Any = owner
+    described_class.__dataclass_fields__ = stated | described.__dataclass_fields__
+    described_class.__dataclass_params__ = described.__dataclass_params__
     for name in OWN:
         if name in vars(plain):
             setattr(owner, name, vars(plain)[name])
-    given.__match_args__ = tuple(item.name for item in _in_signature(owner) if not item.kw_only)
+    names = tuple(item.name for item in _in_signature(owner) if not item.kw_only)
+    setattr(owner, "__match_args__", names)  # noqa: B010 (type checkers take it for constant)
 
 
 def _in_signature(owner: type) -> list[Field[Any]]:
     """Return the fields that ``__init__`` takes, those by name only last."""
-    taken = [item for item in dataclasses.fields(owner) if item.init]  # type: ignore[arg-type]
+    taken = [item for item in dataclasses.fields(owner) if item.init]
     return sorted(taken, key=lambda item: bool(item.kw_only))
 
 
@@ -116,11 +117,11 @@ class _LateInit:
         self.owner = owner
 
     def __get__(self, instance: object, kind: type | None = None) -> Any:
-        made = vars(self.owner)["__init__"]
-        if made is self:
-            made = _compiled_init(self.owner)
-            self.owner.__init__ = made  # type: ignore[misc]
-        return made if instance is None else made.__get__(instance, kind)
+        method = vars(self.owner)["__init__"]
+        if method is self:
+            method = _compiled_init(self.owner)
+            self.owner.__init__ = method
+        return method if instance is None else method.__get__(instance, kind)
 
 
 class _FactoryDefault:
@@ -135,7 +136,7 @@ _FACTORY = _FactoryDefault()
 
 def _compiled_init(owner: type) -> Callable[..., None]:
     """Return ``__init__`` of a class, which fills the object's own dictionary."""
-    words, lines, names = ["self"], [], {"_factory": _FACTORY}
+    words, lines, names = ["self"], [], {"__factory__": _FACTORY}
     is_named = False
     for item in _in_signature(owner):
         if item.kw_only and not is_named:
@@ -143,29 +144,29 @@ def _compiled_init(owner: type) -> Callable[..., None]:
             is_named = True
         value = item.name
         if item.default is not MISSING:
-            names[f"_default_{item.name}"] = item.default
-            words.append(f"{item.name}=_default_{item.name}")
+            names[f"__default_{item.name}"] = item.default
+            words.append(f"{item.name}=__default_{item.name}")
         elif item.default_factory is not MISSING:
-            names[f"_make_{item.name}"] = item.default_factory  # type: ignore[assignment]
-            words.append(f"{item.name}=_factory")
-            value = f"_make_{item.name}() if {item.name} is _factory else {item.name}"
+            names[f"__make_{item.name}"] = item.default_factory  # type: ignore[assignment]
+            words.append(f"{item.name}=__factory__")
+            value = f"__make_{item.name}() if {item.name} is __factory__ else {item.name}"
         else:
             words.append(item.name)
-        lines.append(f"_own['{item.name}'] = {value}")
-    for item in dataclasses.fields(owner):  # type: ignore[arg-type]
+        lines.append(f"__own_values__['{item.name}'] = {value}")
+    for item in dataclasses.fields(owner):
         if not item.init and item.default_factory is not MISSING:
-            names[f"_make_{item.name}"] = item.default_factory  # type: ignore[assignment]
-            lines.append(f"_own['{item.name}'] = _make_{item.name}()")
+            names[f"__make_{item.name}"] = item.default_factory  # type: ignore[assignment]
+            lines.append(f"__own_values__['{item.name}'] = __make_{item.name}()")
     if hasattr(owner, "__post_init__"):
         lines.append("self.__post_init__()")
-    body = "".join(f"\n  {line}" for line in ("_own = self.__dict__", *lines))
+    body = "".join(f"\n  {line}" for line in ("__own_values__ = self.__dict__", *lines))
     text = f"def make({', '.join(names)}):\n def __init__({', '.join(words)}):{body}\n return __init__"
     space: dict[str, Any] = {}
     exec(text, vars(sys.modules[owner.__module__]), space)
-    made: Any = space["make"](**names)
-    made.__qualname__ = f"{owner.__qualname__}.__init__"
-    made.__annotations__ = {item.name: item.type for item in _in_signature(owner)} | {"return": None}
-    return made  # type: ignore[no-any-return]
+    method: Any = space["make"](**names)
+    method.__qualname__ = f"{owner.__qualname__}.__init__"
+    method.__annotations__ = {item.name: item.type for item in _in_signature(owner)} | {"return": None}
+    return method  # type: ignore[no-any-return]
 
 
 def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -178,23 +179,23 @@ def _values(names: Iterable[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _compare(owner: type, frozen: bool) -> None:
     """Give a class ``__eq__`` and ``__hash__`` where it does not state them."""
-    stated, fields = vars(owner), dataclasses.fields(owner)  # type: ignore[arg-type]
+    stated, fields = vars(owner), dataclasses.fields(owner)
     has_hash = stated.get("__hash__") is not None
     compared = _values(item.name for item in fields if item.compare)
-    given: Any = owner
+    described_class: Any = owner
     if "__eq__" not in stated:
 
         def equal(self: Any, other: Any) -> Any:
             return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
 
-        given.__eq__ = equal
+        described_class.__eq__ = equal
     if has_hash:
         return
     if not frozen:
-        given.__hash__ = None
+        described_class.__hash__ = None
         return
     hashed = _values(item.name for item in fields if (item.compare if item.hash is None else item.hash))
-    given.__hash__ = lambda self: hash(hashed(self))
+    described_class.__hash__ = lambda self: hash(hashed(self))
 
 
 @recursive_repr("...")

@@ -219,10 +219,15 @@ CLAIM_DEFAULTS: Mapping[str, Any] = {
 def claims_document(model: Model) -> dict[str, Any]:
     """Return what findings take from a model: its source, its swept parameters, and its claims as tables."""
     claims = [
-        {key: value for key, value in vars(claim).items() if value != CLAIM_DEFAULTS[key]}
+        {key: value for key, value in vars(claim).items() if not _is_usual(key, value)}
         for claim in model.claims
     ]
     return {"source": dict(model.source), "sweep": list(model.sweep), "claim": claims}
+
+
+def _is_usual(key: str, value: Any) -> bool:
+    usual = CLAIM_DEFAULTS[key]
+    return type(value) is type(usual) and bool(value == usual)
 
 
 @cache

@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,7 +171,7 @@ def demo_page(
     folder: str,
     version: str,
     survey: OpeningSurvey | None = None,
-    drawn: Mapping[str, Sequence[str]] | None = None,
+    pictures: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return the page as HTML text.
 
@@ -184,7 +184,7 @@ def demo_page(
         Of the toolkit.
     survey : OpeningSurvey, optional
         What the page begins with.
-    drawn : mapping, optional
+    pictures : mapping, optional
         The pictures of results that are drawn already, as SVG, by the names of their files.
 
     Raises
@@ -203,7 +203,7 @@ def demo_page(
         estimated_header=ESTIMATED,
         estimated=[[result.file, *answer_row(answer)] for result in results for answer in result.answers],
         operations=[text for result in results for text in operations_of(result)],
-        entries=[_entry(result, folder, (drawn or {}).get(result.file)) for result in results],
+        entries=[_entry(result, folder, (pictures or {}).get(result.file)) for result in results],
     )
 
 
@@ -217,14 +217,14 @@ def _survey_entry(survey: OpeningSurvey) -> dict[str, Any]:
     }
 
 
-def _pictures(figures: Sequence[Figure], drawn: Sequence[str]) -> list[dict[str, Any]]:
+def _pictures(figures: Sequence[Figure], texts: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {"picture": markup(text), "title": figure.title, "caption": figure.caption}
-        for figure, text in zip(figures, drawn, strict=True)
+        for figure, text in zip(figures, texts, strict=True)
     ]
 
 
-def _entry(result: Demonstrated, folder: str, drawn: Sequence[str] | None) -> dict[str, Any]:
+def _entry(result: Demonstrated, folder: str, pictures: Sequence[str] | None) -> dict[str, Any]:
     model, mechanism = load_model(result.demonstration.model), result.mechanism
     return {
         "name": result.demonstration.name,
@@ -237,7 +237,9 @@ def _entry(result: Demonstrated, folder: str, drawn: Sequence[str] | None) -> di
             str(item).partition("; ")[0] for item in (() if mechanism is None else mechanism.certificates())
         ],
         "commands": commands(result, folder),
-        "figures": _pictures(result.figures, list(map(svg, result.figures)) if drawn is None else drawn),
+        "figures": _pictures(
+            result.figures, list(map(svg, result.figures)) if pictures is None else pictures
+        ),
     }
 
 
@@ -324,12 +326,12 @@ def finish(
     pictures = 0
     draws = can_draw()
     if draws:
-        drawn = {result.file: list(map(svg, result.figures)) for result in results}
-        for file, texts in drawn.items():
+        texts_of = {result.file: list(map(svg, result.figures)) for result in results}
+        for file, texts in texts_of.items():
             for number, text in enumerate(texts, 1):
                 save_svg(text, folder / f"{Path(file).stem}-{number}.svg")
                 pictures += 1
-        (folder / PAGE).write_text(demo_page(results, name, version, survey, drawn), encoding="utf-8")
+        (folder / PAGE).write_text(demo_page(results, name, version, survey, texts_of), encoding="utf-8")
     summary = {"format": FORMAT, "version": version, "problems": demo_json(results)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     tables = sum(len(result.written) for result in results)
