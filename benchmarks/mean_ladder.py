@@ -53,16 +53,19 @@ def main() -> None:
         for one, epsilon in zip(found, RUNGS, strict=True)
     ]
     bits = [np.packbits(one.patterns) for one in found]
-    np.savez_compressed(
-        FILE,
-        epsilons=np.array(RUNGS),
-        variances=np.array(variances),
-        starts=np.cumsum([0, *(len(one.outputs) for one in found)]),
-        outputs=np.concatenate([one.outputs for one in found]),
-        amounts=np.concatenate([one.amounts for one in found]),
-        patterns=np.concatenate(bits),
-        bytes=np.cumsum([0, *map(len, bits)]),
-    )
+    arrays = {
+        "epsilons": np.array(RUNGS),
+        "variances": np.array(variances),
+        "starts": np.cumsum([0, *(len(one.outputs) for one in found)]),
+        "outputs": np.concatenate([one.outputs for one in found]),
+        "amounts": np.concatenate([one.amounts for one in found]),
+        "patterns": np.concatenate(bits),
+        "bytes": np.cumsum([0, *map(len, bits)]),
+    }
+    record = np.zeros((), dtype=[(name, array.dtype, array.shape) for name, array in arrays.items()])
+    for name, array in arrays.items():
+        record[name] = array
+    np.save(FILE, record, allow_pickle=False)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mechdesign.catalog.data_settings import DATA_KEYS, DataSettings
-from mechdesign.catalog.shipped import check_keys, is_model, models, models_folder, read_toml
-from mechdesign.catalog.survey_file import is_survey, survey_statement
+from mechdesign.catalog.shipped import check_keys, is_model, is_survey, models, models_folder, read_toml
 from mechdesign.core.errors import (
     MechDesignError,
     ModelFileError,
@@ -273,6 +272,8 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
 
 def _survey(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:
     """Return the model of a file with a survey at its top level."""
+    from mechdesign.catalog.survey_file import survey_statement
+
     statement = survey_statement(path, document)
     parameters = {**statement.parameters, **overrides}
     try:

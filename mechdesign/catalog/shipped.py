@@ -116,6 +116,11 @@ def read_toml(path: Path, exact: bool = True) -> dict[str, Any]:
         raise ModelFileError(path, toml_problem(error, text)) from None
 
 
+def is_survey(document: Mapping[str, Any]) -> bool:
+    """Whether a document states a survey at its top level."""
+    return "survey" in document or "questions" in document
+
+
 BYTE_ORDER_MARK = "\ufeff"
 """What Windows writes before a text in UTF-8; it is no part of the text."""
 

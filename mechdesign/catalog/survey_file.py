@@ -71,11 +71,6 @@ class SurveyStatement(NamedTuple):
     data: DataSettings
 
 
-def is_survey(document: Mapping[str, Any]) -> bool:
-    """Whether a document states a survey at its top level."""
-    return "survey" in document or "questions" in document
-
-
 def survey_statement(path: Path, document: Mapping[str, Any]) -> SurveyStatement:
     """Return what the tables ``[survey]`` and ``[[questions]]`` of a file state.
 

@@ -435,7 +435,8 @@ def _estimate(options: argparse.Namespace) -> int:
         return estimate_groups(options)
     from mechdesign.cli.operations import execute
 
-    return estimate_waves(options) if is_of_waves(options) else execute(options)
+    several = any(path.endswith(".json") for path in options.inputs) and is_of_waves(options)
+    return estimate_waves(options) if several else execute(options)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.catalog.load import Model, load_model
-from mechdesign.catalog.shipped import BYTE_ORDER_MARK, LARGEST_FILE, toml_problem
-from mechdesign.catalog.survey_file import NO_YES, SEVERAL, is_survey
+from mechdesign.catalog.shipped import BYTE_ORDER_MARK, LARGEST_FILE, is_survey, toml_problem
+from mechdesign.catalog.survey_file import NO_YES, SEVERAL
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, printable
 from mechdesign.data.json_lines import parse_distinct
 from mechdesign.work.files import date_in, parse_toml

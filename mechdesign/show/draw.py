@@ -380,11 +380,17 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     require_picture_suffix(path)
     if Path(path).suffix.lower() == ".svg":
-        content = ('<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure)).encode()
-    else:
-        content = _png(figure)
+        save_svg(svg(figure), path)
+        return
+    content = _png(figure)
     with whole_file(path, DataError) as temporary:
         temporary.write_bytes(content)
+
+
+def save_svg(text: str, path: str | os.PathLike[str]) -> None:
+    """Write what :func:`svg` has returned to a file of its own."""
+    with whole_file(path, DataError) as temporary:
+        temporary.write_bytes(('<?xml version="1.0" encoding="utf-8"?>\n' + text).encode())
 
 
 def _png(figure: Figure) -> bytes:

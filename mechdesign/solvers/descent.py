@@ -453,7 +453,7 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
     if columns <= rows:
         dense = matrix * w if isinstance(matrix, np.ndarray) else matrix.multiply(w[None, :]).toarray()
         system = (dense * curvature[:, None]).T @ dense
-        system[np.diag_indices(columns)] += barrier
+        system.flat[:: columns + 1] += barrier
         solved: Array = w * np.linalg.solve(system, w * gradient)
         return solved
     spread = w * w / barrier  # Woodbury's identity
@@ -463,7 +463,7 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
         scaled: Any = matrix.copy()
         scaled.data *= spread[scaled.indices]
         system = (scaled @ transposed).toarray()
-    system[np.diag_indices(rows)] += 1.0 / curvature
+    system.flat[:: rows + 1] += 1.0 / curvature
     first = spread * gradient
     result: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
     return result
@@ -477,9 +477,9 @@ def _length(
     def merit(point: Array) -> float:
         return float((weights / (matrix @ point)).sum() + point.sum() - barrier * np.log(point).sum())
 
-    length = 1.0
-    if (step < 0).any():
-        length = min(1.0, 0.95 * float((-w[step < 0] / step[step < 0]).min()))
+    length, down = 1.0, step < 0.0
+    if down.any():
+        length = min(1.0, 0.95 * float((-w[down] / step[down]).min()))
     before = merit(w)
     while length > 1e-10:
         if merit(w + length * step) <= before - 0.1 * length * decrement:

@@ -164,6 +164,7 @@ IMPORTED = {
     "init --example staff -o staff.toml": {*BASE, *KERNEL, "catalog", "families", "report", "solvers"},
     "choose --attributes 2 --users 10000 --epsilon 1": {*BASE, *KERNEL, "families", "report", "solvers"},
     "tradeoff oracle.toml": {*BASE, *KERNEL, "catalog", "families", "report"},
+    "build staff.toml -o staff.json": {*BASE, *KERNEL, "catalog", "export", "families", "solvers"},
 }
 """Each command, with the packages besides Python's own, and the folders of this one, that it may import."""
 
@@ -185,12 +186,16 @@ def worked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("commands")
     (folder / "oracle.toml").write_text(ORACLE, encoding="utf-8")
     (folder / "answers.csv").write_text("answer\n" + "a\nb\nc\nd\n" * 25, encoding="utf-8")
-    for words in ("build oracle.toml -o oracle.json", "randomize oracle.json answers.csv -o reports.csv"):
+    for words in (
+        "build oracle.toml -o oracle.json",
+        "init --example staff -o staff.toml",
+        "randomize oracle.json answers.csv -o reports.csv",
+    ):
         imported_by(folder, words)
     return folder
 
 
-def imported_by(folder, words):
+def imported_by(folder, words, cache=None):
     """Run a command in a process of its own; return the packages that it imported, and our folders."""
     words += " --force" if " -o " in words else ""
     program = (
@@ -198,7 +203,7 @@ def imported_by(folder, words):
         f"try: assert main({words.split()!r}) == 0\nexcept SystemExit as end: assert not end.code\n"
         "print('\\nIMPORTED', *sorted(set(sys.modules) - before))"
     )
-    environment = {**os.environ, "MECHDESIGN_CACHE": str(folder / "cache")}
+    environment = {**os.environ, "MECHDESIGN_CACHE": str(cache or folder / "cache")}
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=folder, env=environment)
     modules = [name.split(".") for name in done.stdout.rpartition("IMPORTED")[2].split()]
@@ -206,6 +211,39 @@ def imported_by(folder, words):
     tops = {name for name in others if not name.lstrip("_").startswith("cython")}  # of numpy.random
     folders = {parts[1] for parts in modules if parts[0] == "mechdesign" and len(parts) > 1}
     return (tops - {"mechdesign"}) | (folders - set(FOLDERS))
+
+
+FIRST = {
+    "findings": {*BASE, "catalog", "exact", "papers", "show"},
+    "sources": {*BASE, "catalog", "exact", "papers", "show"},
+}
+"""What the first run imports of a command whose text is remembered then: no family, and no problem."""
+
+
+@pytest.mark.parametrize("words", FIRST)
+def test_the_first_run_reads_what_is_recorded(worked, tmp_path, words):
+    assert imported_by(worked, words, tmp_path) <= FIRST[words]
+
+
+SURVEY_UNUSED = (
+    "mechdesign.show.figure",
+    "mechdesign.families.survey.server",
+    "mechdesign.families.survey.limit",
+    "mechdesign.solvers.linear",
+    "mechdesign.core.sensitivity",
+    "zipfile",
+    "shutil",
+    "scipy",
+    *HEAVY,
+)
+
+
+def test_a_survey_is_built_without_what_collects_draws_and_opens_archives(worked):
+    arguments = ["build", "staff.toml", "-o", "again.json", "--force"]
+    program = f"from mechdesign.cli import main\nassert main({arguments!r}) == 0"
+    call = [sys.executable, "-c", program + SHOWN.replace(repr(HEAVY), repr(SURVEY_UNUSED))]
+    done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=worked)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
 
 
 @pytest.mark.parametrize("words", IMPORTED)

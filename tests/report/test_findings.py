@@ -9,12 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.recorded_claims import documents
 from mechdesign.catalog import load_model, models
+from mechdesign.catalog.shipped import models_folder, read_toml
 from mechdesign.cli import main
-from mechdesign.papers.claims import Claim
+from mechdesign.papers.claims import Claim, recorded
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED
-from mechdesign.papers.claims.findings import Finding, Statement, findings, statements, statements_of
+from mechdesign.papers.claims.findings import (
+    Finding,
+    Statement,
+    claimed_model,
+    claims_document,
+    claims_of,
+    findings,
+    statements,
+    statements_of,
+)
 from mechdesign.papers.claims.sources import sources, statements_on, tally_of
 from mechdesign.papers.shown.findings import HEADINGS, counted, findings_text
 from mechdesign.papers.shown.letter import Letter, letter, letter_page, letter_text, others_page
@@ -279,3 +290,53 @@ def test_statements_by_verdict_in_words():
     (holding,) = statements_of([of(1, verdict="holds")])
     assert isinstance(holding, Statement)
     assert tally_text(tally_of([holding, holding])) == "2 hold"
+
+
+OUTDATED = "a model, a source or the bibliography has changed; run python -m benchmarks.recorded_claims"
+
+
+def test_the_record_is_what_the_files_claim_today():
+    """It is written from the models as they are loaded, and is the same text again; nothing is outdated."""
+    assert recorded.record_text(documents()) == recorded.FILE.read_text(encoding="utf-8"), OUTDATED
+
+
+def has_the_claims_of_its_model(slug):
+    """Claims made of the record are those of the loaded model, also in the type of each number."""
+    pairs = zip(claims_of(slug), loaded(slug).claims, strict=True)
+    assert all(found.claim == claim for found, claim in pairs)
+    kinds = [list(map(type_of, vars(claim).values())) for claim in loaded(slug).claims]
+    assert [list(map(type_of, vars(found.claim).values())) for found in claims_of(slug)] == kinds
+
+
+def type_of(value):
+    if isinstance(value, (list, tuple)):
+        return list(map(type_of, value))
+    return {key: type_of(item) for key, item in value.items()} if isinstance(value, dict) else type(value)
+
+
+def test_claims_of_the_record_are_those_of_the_models():
+    assert_each({slug: partial(has_the_claims_of_its_model, slug) for slug in models()})
+
+
+def test_a_changed_file_is_read_and_not_its_record(tmp_path, monkeypatch):
+    """Another digest: what the file says now counts, and is checked."""
+    folder = tmp_path / "models"
+    (folder / "response").mkdir(parents=True)
+    text = (models_folder() / "response" / "zhou2019_survey.toml").read_text(encoding="utf-8")
+    changed_file = folder / "response" / "zhou2019_survey.toml"
+    monkeypatch.setattr(recorded, "models_folder", lambda: folder)
+    changed_file.write_text(text, encoding="utf-8", newline="\r\n")  # as a checkout on Windows has it
+    assert recorded.recorded_document(changed_file, dict)["claim"]
+    changed_file.write_text(text.replace("Zhou", "Chou", 1) + "\n", encoding="utf-8")
+    assert recorded.recorded_document(changed_file, lambda: read_toml(changed_file))["parameters"]
+
+
+def test_without_the_record_findings_are_the_same(tmp_path, monkeypatch):
+    before = claims_document(load_model("response/zhou2019_survey"))
+    (tmp_path / "damaged.json").write_text('{"response/', encoding="utf-8")
+    monkeypatch.setattr(recorded, "FILE", tmp_path / "damaged.json")
+    recorded._entries.cache_clear()
+    claimed_model.cache_clear()
+    assert claimed_model("response/zhou2019_survey").claims == before["claim"]
+    recorded._entries.cache_clear()
+    claimed_model.cache_clear()

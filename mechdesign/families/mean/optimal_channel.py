@@ -1,6 +1,6 @@
 """The unbiased epsilon-private channel for a number with the least worst variance, and what epsilon is worth.
 
-**The ladder.** The file ``ladder.npz`` next to this module holds solved channels at a ladder of epsilons,
+**The ladder.** The file ``ladder.npy`` next to this module holds solved channels at a ladder of epsilons,
 where column generation starts at other ones. For each rung it has the columns of a solution on the default
 grid of inputs: outputs t, patterns w and amounts theta of :mod:`.column_generation`, and the worst variance
 of the mechanism that they make. Nothing is trusted: a mechanism made from a rung is repaired and audited in
@@ -41,7 +41,7 @@ from mechdesign.families.mean.grid import GridMean
 if TYPE_CHECKING:
     from mechdesign.families.mean.column_generation import Array, ChannelDesign, Generated
 
-FILE = Path(__file__).with_name("ladder.npz")
+FILE = Path(__file__).with_name("ladder.npy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +100,8 @@ def ladder() -> Ladder:
     >>> round(float(rungs.variances[rungs.below(1.0)]), 3), rungs.below(0.01)
     (3.992, -1)
     """
-    with np.load(FILE, allow_pickle=False) as file:
-        return Ladder(*(file[name] for name in Ladder.__dataclass_fields__))
+    arrays = np.load(FILE, allow_pickle=False)  # one record, so that reading it imports nothing for archives
+    return Ladder(*(arrays[name] for name in Ladder.__dataclass_fields__))
 
 
 LIMITS = (1e-3, 16.0)

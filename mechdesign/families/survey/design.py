@@ -38,7 +38,6 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
-from mechdesign.core.sensitivity import Binding
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, as_written, privacy_epsilon
 from mechdesign.exact.numbers import text_of
@@ -58,6 +57,7 @@ from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import SurveyMechanism
 
 if TYPE_CHECKING:
+    from mechdesign.core.sensitivity import Binding
     from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -479,6 +479,8 @@ class SurveyPrices:
 
     def binding(self) -> Sequence[Binding]:
         """Return the prices of the requested standard errors that bind."""
+        from mechdesign.core.sensitivity import Binding
+
         goal = self.problem.goal
         if goal == "mean":
             return []

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations, pairwise
 
@@ -60,6 +61,20 @@ def best_bundles(
     count : int
         How many products, of different kappa, at most.
     """
+    places = tuple(np.flatnonzero(prices > 0.0).tolist())
+    if math.prod(sizes[place] for place in places) <= MOST_LISTED:
+        best, chosen = _listed_peaks(tuple(sizes), places, prices, epsilon, cells, count)
+    else:
+        best, chosen = _grid_peaks(sizes, places, prices, epsilon, cells, count)
+    bundles = [Bundle(sets, bundle_price(sizes, prices, epsilon, sets)) for sets in chosen if sets]
+    bound = best * (1.0 + 1e-8)  # what the rounding in _options may cost
+    return sorted(bundles, key=lambda bundle: -bundle.price), bound
+
+
+def _grid_peaks(
+    sizes: Sequence[int], places: Sequence[int], prices: Array, epsilon: float, cells: int, count: int
+) -> tuple[float, list[dict[int, int]]]:
+    """Return the largest price on the grid, and the products at its peaks: by a knapsack."""
     most = largest_kappa(sizes, epsilon)
     width = most / cells
     options = {
@@ -67,19 +82,99 @@ def best_bundles(
             (shift, float(prices[place]) * gain, size)
             for shift, gain, size in _options(sizes[place], most, width)
         ]
-        for place in np.flatnonzero(prices > 0.0).tolist()
+        for place in places
     }
     best, chosen = _knapsack(options, cells)
     grid = width * np.arange(cells + 1)
     worth = certainty(epsilon, np.exp(-grid)) ** 2
     priced = np.where(np.isfinite(best), best, 0.0) * worth
-    bound = float(priced.max()) * (1.0 + 1e-8)  # what the rounding in _options may cost
-    bundles = []
-    for bucket in _peaks(priced, count):
-        sets = _read_back(chosen, bucket)
-        if sets:
-            bundles.append(Bundle(sets, bundle_price(sizes, prices, epsilon, sets)))
-    return sorted(bundles, key=lambda bundle: -bundle.price), bound
+    return float(priced.max()), [_read_back(chosen, bucket) for bucket in _peaks(priced, count)]
+
+
+MOST_LISTED = 1 << 14
+"""Products of sets that are listed: up to so many that takes less time than the knapsack on its grid."""
+
+
+def _listed_peaks(
+    sizes: tuple[int, ...], places: tuple[int, ...], prices: Array, epsilon: float, cells: int, count: int
+) -> tuple[float, list[dict[int, int]]]:
+    """Return what :func:`_grid_peaks` returns, from a list of all products.
+
+    Gains are added in the knapsack's order, and of products with equal prices the one is taken that the
+    knapsack finds: the results are the same to the last bit.
+    """
+    listed = _all_products(sizes, places, epsilon, cells)
+    gains = np.zeros(1)
+    for place, each in zip(places, listed.gains, strict=True):
+        gains = np.add.outer(float(prices[place]) * each, gains).ravel()
+    if listed.fitting is not None:
+        gains = gains[listed.fitting]
+    priced = gains * listed.worth
+    best, chosen = float(priced.max()), []
+    distance = max(1, (cells + 1) // 20)
+    left = priced.copy()
+    for _ in range(count):
+        largest = left.max()
+        if largest <= 0.0:
+            break
+        ties = np.flatnonzero(left == largest)
+        number = int(ties[np.lexsort((-gains[ties], listed.buckets[ties]))[0]]) if len(ties) > 1 else ties[0]
+        chosen.append(listed.sets(number))
+        left[np.abs(listed.buckets - listed.buckets[number]) <= distance] = 0.0
+    return best, chosen
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """All products of sets of some questions, the sets of the last question changing slowest.
+
+    Attributes
+    ----------
+    places : tuple of int
+        The questions; each is not asked, or asked with one of its sets.
+    set_sizes, gains : tuple
+        Of each question: the sizes of its sets and their eta over rho^2, both 0 first, for not asking it.
+    fitting : (F,) array or None
+        The products within the grid; None where all are.
+    buckets, worth : (F,) array
+        Their places on the grid of kappa, and rho^2 there.
+    """
+
+    places: tuple[int, ...]
+    set_sizes: tuple[list[int], ...]
+    gains: tuple[Array, ...]
+    fitting: NDArray[np.int64] | None
+    buckets: NDArray[np.int64]
+    worth: Array
+
+    def sets(self, number: int) -> dict[int, int]:
+        """Return the sizes of the sets of a product that fits, by question, the last question first."""
+        rest = int(number if self.fitting is None else self.fitting[number])
+        sizes: dict[int, int] = {}
+        for place, options in zip(self.places, self.set_sizes, strict=True):
+            rest, row = divmod(rest, len(options))
+            if row:
+                sizes[place] = options[row]
+        return dict(reversed(sizes.items()))
+
+
+@lru_cache(maxsize=64)
+def _all_products(sizes: tuple[int, ...], places: tuple[int, ...], epsilon: float, cells: int) -> _Products:
+    """Return the products of some questions on the grid of kappa: at every round of prices the same."""
+    most = largest_kappa(sizes, epsilon)
+    width = most / cells
+    set_sizes, gains = [], []
+    buckets = np.zeros(1, dtype=np.int64)
+    for place in places:
+        shifts, etas, numbers = zip((0, 0.0, 0), *_options(sizes[place], most, width), strict=True)
+        set_sizes.append(list(numbers))
+        gains.append(np.array(etas))
+        buckets = np.add.outer(np.array(shifts, dtype=np.int64), buckets).ravel()
+    inside = buckets <= cells
+    fitting = None if inside.all() else np.flatnonzero(inside)
+    buckets = buckets[inside]
+    worth = certainty(epsilon, np.exp(-(width * buckets))) ** 2
+    return _Products(places, tuple(set_sizes), tuple(gains), fitting, buckets, worth)
 
 
 def bundle_price(sizes: Sequence[int], prices: Array, epsilon: float, sets: dict[int, int]) -> float:
@@ -279,14 +374,19 @@ def division(menu: Menu, prices: Array, places: Sequence[int]) -> tuple[Array, N
     count = len(menu.budgets)
     best = np.zeros(count)
     steps = np.zeros((len(places), count), dtype=np.int64)
-    window = np.subtract.outer(np.arange(count), np.arange(count))  # total, what this question takes
-    reachable = window >= 0
+    rest = _rests(count)
     for row, place in enumerate(places):
-        gains = prices[place] * menu.information[place]
-        table = np.where(reachable, best[np.maximum(window, 0)] + gains, -np.inf)
+        table = np.append(best, -np.inf)[rest]
+        table += prices[place] * menu.information[place]
         steps[row] = table.argmax(axis=1)
         best = table[np.arange(count), steps[row]]
     return best, steps
+
+
+@lru_cache(maxsize=4)
+def _rests(count: int) -> NDArray[np.int64]:
+    """Return what each total of steps (rows) leaves when a question takes some (columns); -1 for too many."""
+    return np.maximum(np.subtract.outer(np.arange(count), np.arange(count)), -1)
 
 
 def read_back(steps: NDArray[np.int64], places: Sequence[int], total: int) -> dict[int, int]:

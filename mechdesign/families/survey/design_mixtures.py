@@ -16,21 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
-from mechdesign.families.survey.limit import SetClasses, classes_of
-from mechdesign.families.survey.limit_bounds import (
-    Effects,
-    effects_of,
-    entropy_bound,
-    information_bound,
-)
 from mechdesign.solvers.descent import ErrorTerms, allocate
-from mechdesign.solvers.linear import LinearProgram, solve_linear
+
+if TYPE_CHECKING:
+    from mechdesign.families.survey.limit import SetClasses
+    from mechdesign.families.survey.limit_bounds import Effects
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]
@@ -161,6 +158,8 @@ def _mean_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Ar
 def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Array]:
     """Return shares, the least number of users, and prices: max t with information >= t needed."""
     from scipy.sparse import csr_array
+
+    from mechdesign.solvers.linear import LinearProgram, solve_linear
 
     needed = np.asarray(setting.needed)
     finite = needed > 0.0
@@ -321,6 +320,8 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     effects = _effects(setting)
     if effects is None:
         return {}
+    from mechdesign.families.survey.limit_bounds import entropy_bound, information_bound
+
     result = {TOTAL: information_bound(effects, setting.epsilon)}
     if math.prod(effects.sizes) <= MOST_ANSWERS:
         result[SETS] = _classes(effects).best_mixture(effects, setting.epsilon)[-1]
@@ -344,9 +345,13 @@ def _effects(setting: SurveySetting) -> Effects | None:
     for target, weight in zip(targets, setting.each_weight.tolist(), strict=True):
         places = target.request.places
         weights[places] = weights.get(places, Fraction(0)) + Fraction(weight)
+    from mechdesign.families.survey.limit_bounds import effects_of
+
     return effects_of(setting.questions.sizes, weights)
 
 
 @lru_cache(maxsize=8)
 def _classes(effects: Effects) -> SetClasses:
+    from mechdesign.families.survey.limit import classes_of
+
     return classes_of(effects)

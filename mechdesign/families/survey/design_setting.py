@@ -194,11 +194,27 @@ def best_effective(epsilon: float, cells: int) -> float:
     >>> best_effective(2.0, 2) == float(effective(2.0, 2, 1))
     True
     """
-    if epsilon <= 0.0:
-        return 0.0
-    middle = cells / (math.exp(epsilon) + 1.0)  # the best size is next to it
-    sizes = {min(max(round(middle) + step, 1), cells - 1) for step in (-2, -1, 0, 1, 2)}
-    return float(effective(epsilon, cells, np.array(sorted(sizes))).max())
+    return float(best_effectives([epsilon], cells)[0])
+
+
+def best_effectives(epsilons: Sequence[float], cells: int) -> Array:
+    """Return eta of the best size of sets for each epsilon.
+
+    Examples
+    --------
+    >>> best_effectives([0.0, 2.0], 2).round(6).tolist()
+    [0.0, 0.580026]
+    """
+    known = [epsilon for epsilon in epsilons if epsilon > 0.0]
+    result = np.zeros(len(epsilons))
+    if known:
+        middles = [round(cells / (math.exp(epsilon) + 1.0)) for epsilon in known]  # the best is next to it
+        sizes = np.add.outer(np.array(middles, dtype=np.float64), np.arange(-2.0, 3.0))
+        sizes = np.minimum(np.maximum(sizes, 1.0), cells - 1.0)
+        around = np.array([math.expm1(epsilon) for epsilon in known])[:, None] * (sizes / cells)
+        etas = (around / (1.0 + around)) ** 2 * (cells - sizes) / (sizes * (cells - 1.0))
+        result[np.asarray(epsilons) > 0.0] = etas.max(axis=1)
+    return result
 
 
 def single(questions: Questions, place: int, epsilon: float) -> Ask:
@@ -251,32 +267,43 @@ def noise(kind: str, epsilon: float, size: int = 2) -> float:
 
 def design_information(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
     """Return the information of one report about each target, summed over the parts of a design."""
-    return np.array([sum(_one(questions, target, ask) for ask in asks) for target in targets])
+    parts = [(ask, frozenset(ask.places), _table_share(questions, ask)) for ask in asks if ask.epsilon > 0.0]
+    return np.array(
+        [sum(_one(questions, target, *part) for part in parts) for target in targets], dtype=float
+    )
 
 
-def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
+def _one(
+    questions: Questions, target: SurveyTarget, ask: Ask, places: frozenset[int], whole: float | None
+) -> float:
     request = target.request
-    if not set(request.places) <= set(ask.places) or ask.epsilon <= 0.0:
+    if not places.issuperset(request.places):
         return 0.0
     if ask.kind in (*NUMBERS, PLANNED):
         return 1.0 / (noise(ask.kind, ask.epsilon) + target.spread)
     if ask.kind == "ordered":
         return 1.0 / (noise("ordered", ask.epsilon, target.cells) + target.spread)
-    eta = _share(questions, request.places, ask)
+    eta = _share(questions, request.places, ask) if whole is None else whole
     if request.number is not None:
         return eta if ask.kind == "cells" else 0.0
     return eta if target.is_mean else target.of_share(eta)
 
 
+def _table_share(questions: Questions, ask: Ask) -> float | None:
+    """Return eta of a whole table; None for other parts."""
+    if ask.kind not in ("cells", "table"):
+        return None
+    cells = math.prod(questions[place].size for place in ask.places)
+    return (
+        float(effective(ask.epsilon, cells, 1)) if ask.kind == "cells" else best_effective(ask.epsilon, cells)
+    )
+
+
 def _share(questions: Questions, places: Sequence[int], ask: Ask) -> float:
-    sizes = [questions[place].size for place in ask.places]
-    cells = math.prod(sizes)
-    if ask.kind == "cells":
-        return float(effective(ask.epsilon, cells, 1))
-    if ask.kind == "table":
-        return best_effective(ask.epsilon, cells)
+    """Return eta of one question in a product of sets; 0 for several questions together."""
     if len(places) > 1:
         return 0.0
+    sizes = [questions[place].size for place in ask.places]
     share = math.prod(size / full for size, full in zip(ask.sets, sizes, strict=True))
     place = ask.places.index(places[0])
     full, size = sizes[place], ask.sets[place]
@@ -340,9 +367,8 @@ def menu_of(
 
 
 def _table_row(budgets: Array, target: SurveyTarget) -> tuple[Array, tuple[Ask, ...]]:
-    information = np.array(
-        [target.of_share(best_effective(float(epsilon), target.cells)) for epsilon in budgets]
-    )
+    etas = best_effectives(budgets.tolist(), target.cells).tolist()
+    information = np.array([target.of_share(eta) for eta in etas])
     asks = [Ask("table", (), float(epsilon)) for epsilon in budgets]
     if target.cumulative:
         at = _rungs(budgets, question_kind("ordered").solved(target.cells)[0])

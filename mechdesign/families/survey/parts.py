@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,11 @@ from mechdesign.data.intake import Coded, Values
 from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
-from mechdesign.families.survey.group_scores import ChannelScores
 from mechdesign.families.survey.questions import Question, Questions
+
+if TYPE_CHECKING:
+    from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
+    from mechdesign.families.survey.group_scores import ChannelScores
 
 Array = NDArray[np.float64]
 Answers = Sequence[NDArray[Any]]
@@ -189,6 +191,8 @@ class TablePart(SurveyPart):
         return table if axes[0] < axes[1] else table.transpose(0, 2, 1)
 
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
+        from mechdesign.families.survey.combined_estimates import TableReports
+
         counts, oracle = np.asarray(counter.counts), self.mechanism
         table = np.asarray(oracle.supports(counts, counter.users)).reshape(self.sizes)
         rest = tuple(axis for axis, place in enumerate(self.places) if place not in places)
@@ -237,6 +241,8 @@ class SetPart(SurveyPart):
         return values
 
     def evidence_in(self, counter: Any, places: Sequence[int], information: float) -> TableReports:
+        from mechdesign.families.survey.combined_estimates import TableReports
+
         axis = self.places.index(places[0])
         supports: Codes = np.asarray(counter.counts)[self.mechanism.layout.places[(axis,)]]
         size, width = self.sizes[axis], self.mechanism.sets.widths[axis]
@@ -474,6 +480,8 @@ class OrderedReports:
 
     def scores(self) -> ChannelScores:
         """Return the scores of contrasts of categories."""
+        from mechdesign.families.survey.group_scores import ChannelScores
+
         shares, value = self.channel.shares_from(self.counts), self.channel
         return ChannelScores(int(self.counts.sum()), shares, self.information, value.channel, value.solver)
 
@@ -486,6 +494,8 @@ class OrderedReports:
         return self._of(np.tri(count, self.channel.channel.shape[1], dtype=bool))
 
     def _of(self, cells: Cells) -> Evidence:
+        from mechdesign.families.survey.combined_estimates import Evidence
+
         users, value = int(self.counts.sum()), self.channel
         shares = value.shares_from(self.counts)
         scores = cells.astype(np.float64) @ value.solver

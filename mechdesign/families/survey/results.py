@@ -37,7 +37,6 @@ from mechdesign.data.tidy import (
 )
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
-from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
 from mechdesign.show.tables import table
 
 if TYPE_CHECKING:
@@ -193,6 +192,7 @@ def survey_figures(survey: SurveyMechanism) -> list[Figure]:
 def _questions_figure(survey: SurveyMechanism) -> Figure:
     """Return a band for each choice of questions, as high as its share, with a box for each report."""
     from mechdesign.show.figure import Figure, Panel
+    from mechdesign.show.panels import axis_names
 
     marks: list[Mark] = []
     named: set[int] = set()
@@ -254,6 +254,7 @@ def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _errors(survey: SurveyMechanism) -> Figure:
     """Return the standard errors: of shares in percentage points, and of means in their units."""
     from mechdesign.show.figure import Bars, Figure, Panel
+    from mechdesign.show.panels import MOST_NAMES, axis_names
 
     users = survey.users or USERS
     errors = survey.errors(users)
@@ -298,6 +299,7 @@ def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[F
     (['share', 'standard error'], ('f', 'm'))
     """
     from mechdesign.show.figure import Figure
+    from mechdesign.show.panels import MOST_PANELS
 
     shape = tuple(len(names) for _, names in axes)
     count = prod(shape[:-2])
@@ -318,6 +320,7 @@ def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[F
 
 def _panel(axes: Axes, values: Array, label: str, title: str = "") -> Panel:
     from mechdesign.show.figure import Heat, Panel
+    from mechdesign.show.panels import axis_names
 
     (down, rows), (across, columns) = axes[-2:]
     cells: Any = [Heat(values=values, label=label)]
@@ -572,6 +575,8 @@ class SurveyResults(Tidy):
 
     def figures(self) -> list[Figure]:
         """Return all results with their intervals, a few panels a picture, then the cross tables."""
+        from mechdesign.show.panels import in_pictures
+
         alone = [figure for result in self.results if not result.axes for figure in result.figures()]
         crossed = [figure for result in self.results if result.axes for figure in result.figures()]
         return [*in_pictures(f"Results of {counted(self.users, 'report')}", alone), *crossed]

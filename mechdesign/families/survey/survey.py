@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -46,8 +47,6 @@ from mechdesign.exact.randomness import TOTAL, BitSource, Rng, float_up
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart, joined_texts
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
-from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
-from mechdesign.families.survey.report_scores import survey_pairs, survey_scores
 from mechdesign.families.survey.results import (
     Request,
     SurveyResults,
@@ -56,9 +55,10 @@ from mechdesign.families.survey.results import (
     singles,
     survey_figures,
 )
-from mechdesign.families.survey.server import SurveyCounts
 
 if TYPE_CHECKING:
+    from mechdesign.families.survey.remembered_reports import RememberedReports
+    from mechdesign.families.survey.server import SurveyCounts
     from mechdesign.show.figure import Figure
 
 COVERS = "all reports of a survey"
@@ -322,6 +322,8 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         users : sequence, optional
             What tells the users apart, one a row; by default numbers from 0, as on a device with one user.
         """
+        from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
+
         encoded, memory = self.questions.encode(answers, clip), RememberedReports(self)
         names = identifiers(range(len(encoded[0])) if users is None else users)
         memory.reports_for(names, encoded, self.source(rng, PURPOSE))
@@ -365,15 +367,21 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
     # Server
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
+        from mechdesign.families.survey.report_scores import survey_scores
+
         return survey_scores(self, reports)
 
     def pair_scores(
         self, reports: Any, first: int, second: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from mechdesign.families.survey.report_scores import survey_pairs
+
         return survey_pairs(self, reports, first, second)
 
     def aggregator(self) -> SurveyCounts:
         """Return empty counters; those of many servers can be merged."""
+        from mechdesign.families.survey.server import SurveyCounts
+
         return SurveyCounts(self)
 
     def errors(self, users: int | None = None) -> dict[str, float]:
@@ -419,6 +427,10 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
 
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
+        return self._audit
+
+    @cached_property
+    def _audit(self) -> SurveyAudit:
         designs, names = self.split.branches, self.questions.names
         audits: list[list[Any]] = [[part.audit() for part in parts] for parts in designs]
         epsilons = [[audit.true_epsilon for audit in row] for row in audits]
@@ -446,6 +458,8 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize``, ``remember`` and ``estimate``."""
+        from mechdesign.families.survey.remembered_reports import survey_operations
+
         return survey_operations(self)
 
     def figures(self) -> list[Figure]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from mechdesign.catalog.shipped import models_folder, read_toml
 from mechdesign.core.errors import ModelFileError
+from mechdesign.papers.claims.recorded import recorded_document
 
 REQUIRED = ("kind", "author", "title", "year")
 
@@ -50,11 +52,17 @@ def bibliography() -> Mapping[str, BibliographyEntry]:
     Naoise Holohan, Douglas J. Leith, Oliver Mason (2017). Optimal differentially private mechanisms
     for randomised response
     """
-    return read_references(models_folder() / "references.toml")
+    path = models_folder() / "references.toml"
+    return entries_of(path, recorded_document(path, partial(read_toml, path)))
 
 
 def read_references(path: Path) -> dict[str, BibliographyEntry]:
-    """Return the entries of a file by their keys: tables of texts, with a kind, author, title and year.
+    """Return the entries of a file by their keys, as :func:`entries_of` does."""
+    return entries_of(path, read_toml(path))
+
+
+def entries_of(path: Path, document: Mapping[str, Any]) -> dict[str, BibliographyEntry]:
+    """Return the entries of a file's content: tables of texts, with a kind, author, title and year.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def read_references(path: Path) -> dict[str, BibliographyEntry]:
         Naming the entry that is not in order.
     """
     entries: dict[str, BibliographyEntry] = {}
-    for key, entry in read_toml(path).items():
+    for key, entry in document.items():
         if not isinstance(entry, dict):
             raise ModelFileError(f"{path.name}: {key}", "is not a table", "write [key] above its fields")
         for name, value in entry.items():

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.catalog.load import Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
@@ -36,6 +35,7 @@ from mechdesign.papers.claims.witness import (
 )
 
 if TYPE_CHECKING:
+    from mechdesign.catalog.load import Model
     from mechdesign.papers.claims.found import Solver
     from mechdesign.report.compare import Comparison
 

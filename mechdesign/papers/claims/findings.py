@@ -8,20 +8,51 @@ reading that comes out otherwise fails the check. The tables of the documentatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.catalog.load import Model, load_model
-from mechdesign.catalog.shipped import models
+import attrs
+
+from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import stated, subject
 from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED, Claim, kind_of
+from mechdesign.papers.claims.recorded import recorded_document
 from mechdesign.papers.claims.witness import witness_text
+
+if TYPE_CHECKING:
+    from mechdesign.catalog.load import Model
 
 WORST = ("refuted", MISPRINT, UNDECIDED, UNCHECKED, "holds")
 """The verdicts of a statement with several claims: it has the first of these that one of them has."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimedModel:
+    """What a model file says of its source.
+
+    Attributes
+    ----------
+    slug : str
+    source : mapping
+        ``cite`` and ``where``.
+    sweep : sequence of str
+        The swept parameters.
+    claims : sequence of mapping
+        The tables ``[[claim]]``.
+    """
+
+    slug: str
+    source: Mapping[str, Any]
+    sweep: Sequence[str]
+    claims: Sequence[Mapping[str, Any]]
+
+    def numbers(self, key: str, value: object) -> list[int]:
+        """Return the numbers, from 1, of the claims that have this value."""
+        usual = CLAIM_DEFAULTS[key]
+        return [number for number, table in enumerate(self.claims, 1) if table.get(key, usual) == value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +61,12 @@ class Finding:
 
     Attributes
     ----------
-    model : Model
+    model : ClaimedModel
     number : int
     claim : Claim
     """
 
-    model: Model
+    model: ClaimedModel | Model
     number: int
     claim: Claim
 
@@ -177,11 +208,58 @@ class Statement:
         return tuple(dict.fromkeys(piece for point in self.judged for piece in point.claim.evidence))
 
 
+_KIND: Any = Claim  # type checkers take the classes of frozen_value for dataclasses
+CLAIM_DEFAULTS: Mapping[str, Any] = {
+    item.name: item.default.factory() if isinstance(item.default, attrs.Factory) else item.default  # type: ignore[arg-type]
+    for item in attrs.fields(_KIND)
+}
+"""What a claim has where its table does not say otherwise."""
+
+
+def claims_document(model: Model) -> dict[str, Any]:
+    """Return what findings take from a model: its source, its swept parameters, and its claims as tables."""
+    claims = [
+        {key: value for key, value in vars(claim).items() if not _is_usual(key, value)}
+        for claim in model.claims
+    ]
+    return {"source": dict(model.source), "sweep": list(model.sweep), "claim": claims}
+
+
+def _is_usual(key: str, value: Any) -> bool:
+    usual = CLAIM_DEFAULTS[key]
+    return type(value) is type(usual) and bool(value == usual)
+
+
 @cache
+def claimed_model(slug: str) -> ClaimedModel:
+    """Return what a shipped model says of its source; a model that is not recorded so is loaded."""
+
+    def loaded() -> dict[str, Any]:
+        from mechdesign.catalog.load import load_model
+
+        return claims_document(load_model(slug))
+
+    document = recorded_document(models_folder() / f"{slug}.toml", loaded)
+    return ClaimedModel(slug, document["source"], document["sweep"], document["claim"])
+
+
+@cache
+def finding_of(slug: str, number: int) -> Finding:
+    """Return a claim of a shipped model by its number, from 1."""
+    model = claimed_model(slug)
+    return Finding(model, number, Claim(**model.claims[number - 1]))
+
+
 def claims_of(slug: str) -> tuple[Finding, ...]:
-    """Return the claims of a shipped model, in order; the file is read once."""
-    model = load_model(slug)
-    return tuple(Finding(model, number, claim) for number, claim in enumerate(model.claims, 1))
+    """Return the claims of a shipped model, in order; each is made once."""
+    return tuple(finding_of(slug, number) for number in range(1, len(claimed_model(slug).claims) + 1))
+
+
+def cited_by(slug: str) -> set[str]:
+    """Return the keys of the sources of a shipped model's claims."""
+    model = claimed_model(slug)
+    usual = str(model.source.get("cite", ""))
+    return {str(table.get("cite", "")) or usual for table in model.claims}
 
 
 def findings(family: str | None = None, verdict: str = "refuted") -> list[Finding]:
@@ -197,7 +275,11 @@ def findings(family: str | None = None, verdict: str = "refuted") -> list[Findin
     >>> {found.claim.verdict for found in findings("location")}
     {'refuted'}
     """
-    found = [each for slug in models(family) for each in claims_of(slug) if each.claim.verdict == verdict]
+    found = [
+        finding_of(slug, number)
+        for slug in models(family)
+        for number in claimed_model(slug).numbers("verdict", verdict)
+    ]
     return sorted(found, key=lambda finding: (finding.source, finding.model.slug, finding.number))
 
 

@@ -11,13 +11,14 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any
 
 from mechdesign.catalog.shipped import SOURCES, models, models_folder, read_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.papers.claims.claim import Claim
-from mechdesign.papers.claims.findings import WORST, Finding, Statement, claims_of, statements_of
+from mechdesign.papers.claims.findings import WORST, Finding, Statement, cited_by, claims_of, statements_of
+from mechdesign.papers.claims.recorded import recorded_document
 
 KINDS = (
     *("theorem", "lemma", "corollary", "property", "definition", "problem", "observation"),
@@ -99,10 +100,15 @@ class Item:
                 if any(speaks_of(finding.claim, words) for words in phrases):
                     yield finding
 
-    @property
+    @cached_property
     def statements(self) -> list[Statement]:
         """The statements of this item: claims that are points of one statement are one."""
         return statements_of(self.findings())
+
+    @cached_property
+    def tally(self) -> VerdictTally:
+        """The numbers of its statements by verdict."""
+        return tally_of(self.statements)
 
 
 @dataclass(frozen=True)
@@ -156,7 +162,7 @@ def tally(item: Item) -> VerdictTally:
     >>> tally(theorem).outcome
     'holds'
     """
-    return tally_of(item.statements)
+    return item.tally
 
 
 def tally_of(statements: Iterable[Statement]) -> VerdictTally:
@@ -181,7 +187,8 @@ def statements_on(cite: str) -> list[Statement]:
     """
     listed = [item for found in sources() if found.cite == cite for item in found.items]
     found = [finding for item in listed for finding in item.findings()]
-    found += [finding for slug in models() for finding in claims_of(slug) if finding.cite == cite]
+    citing = [slug for slug in models() if cite in cited_by(slug)]
+    found += [finding for slug in citing for finding in claims_of(slug) if finding.cite == cite]
     return statements_of(dict.fromkeys(found))
 
 
@@ -197,6 +204,8 @@ def speaks_of(claim: Claim, words: str) -> bool:
         return True
     if words.startswith(METHOD):
         return claim.method == words.removeprefix(METHOD)
+    if words not in claim.where:
+        return False
     return re.search(rf"(?<![\w.]){re.escape(words)}(?!\w|\.\d)", claim.where) is not None
 
 
@@ -228,7 +237,7 @@ def sources() -> tuple[SourceDocument, ...]:
     ['chu2022', 'liu2023', 'wang2022', 'zhang2019', 'zhou2019']
     """
     paths = sorted((models_folder() / SOURCES).glob("*.toml"))
-    return tuple(parse(path.stem, read_toml(path)) for path in paths)
+    return tuple(parse(path.stem, recorded_document(path, partial(read_toml, path))) for path in paths)
 
 
 def source(cite: str) -> SourceDocument:

@@ -14,7 +14,7 @@ from mechdesign.catalog.shipped import models
 from mechdesign.core.errors import UnknownNameError, counted as number_of, suggestion
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.claim import MISPRINT, UNCHECKED, UNDECIDED
-from mechdesign.papers.claims.findings import WORST, Statement, claims_of, findings, statements_of
+from mechdesign.papers.claims.findings import WORST, Statement, cited_by, findings, statements_of
 from mechdesign.papers.claims.sources import UNNUMBERED, Item, sources, statements_on, tally
 from mechdesign.papers.shown.findings import HEADINGS
 from mechdesign.papers.shown.statements import escaped
@@ -255,7 +255,7 @@ def letter(cite: str) -> Letter:
 def citation_keys() -> list[str]:
     """Return the keys of all sources that claims are about, first those that are listed item by item."""
     listed = [document.cite for document in sources()]
-    others = {finding.cite for slug in models() for finding in claims_of(slug)} & set(bibliography())
+    others = {cite for slug in models() for cite in cited_by(slug)} & set(bibliography())
     return list(dict.fromkeys([*listed, *sorted(others)]))
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.values import encode
 from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
 from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
-from mechdesign.show.draw import save, svg
+from mechdesign.show.draw import save_svg, svg
 from mechdesign.show.figure import Figure
 from mechdesign.show.tables import table
 from mechdesign.work.files import read_text, require_name
@@ -167,7 +167,11 @@ def _plain(result: Demonstrated) -> dict[str, Any]:
 
 
 def demo_page(
-    results: Sequence[Demonstrated], folder: str, version: str, survey: OpeningSurvey | None = None
+    results: Sequence[Demonstrated],
+    folder: str,
+    version: str,
+    survey: OpeningSurvey | None = None,
+    pictures: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return the page as HTML text.
 
@@ -180,6 +184,8 @@ def demo_page(
         Of the toolkit.
     survey : OpeningSurvey, optional
         What the page begins with.
+    pictures : mapping, optional
+        The pictures of results that are drawn already, as SVG, by the names of their files.
 
     Raises
     ------
@@ -197,7 +203,7 @@ def demo_page(
         estimated_header=ESTIMATED,
         estimated=[[result.file, *answer_row(answer)] for result in results for answer in result.answers],
         operations=[text for result in results for text in operations_of(result)],
-        entries=[_entry(result, folder) for result in results],
+        entries=[_entry(result, folder, (pictures or {}).get(result.file)) for result in results],
     )
 
 
@@ -206,19 +212,19 @@ def _survey_entry(survey: OpeningSurvey) -> dict[str, Any]:
         "title": survey.title,
         "words": survey.words,
         "files": survey.files,
-        "figures": _pictures(survey.figures),
+        "figures": _pictures(survey.figures, list(map(svg, survey.figures))),
         "commands": [f"{program()} {words}" for words in survey.commands],
     }
 
 
-def _pictures(figures: Sequence[Figure]) -> list[dict[str, Any]]:
+def _pictures(figures: Sequence[Figure], texts: Sequence[str]) -> list[dict[str, Any]]:
     return [
-        {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
-        for figure in figures
+        {"picture": markup(text), "title": figure.title, "caption": figure.caption}
+        for figure, text in zip(figures, texts, strict=True)
     ]
 
 
-def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
+def _entry(result: Demonstrated, folder: str, pictures: Sequence[str] | None) -> dict[str, Any]:
     model, mechanism = load_model(result.demonstration.model), result.mechanism
     return {
         "name": result.demonstration.name,
@@ -231,7 +237,9 @@ def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
             str(item).partition("; ")[0] for item in (() if mechanism is None else mechanism.certificates())
         ],
         "commands": commands(result, folder),
-        "figures": _pictures(result.figures),
+        "figures": _pictures(
+            result.figures, list(map(svg, result.figures)) if pictures is None else pictures
+        ),
     }
 
 
@@ -318,11 +326,12 @@ def finish(
     pictures = 0
     draws = can_draw()
     if draws:
-        for result in results:
-            for number, figure in enumerate(result.figures, 1):
-                save(figure, folder / f"{Path(result.file).stem}-{number}.svg")
+        texts_of = {result.file: list(map(svg, result.figures)) for result in results}
+        for file, texts in texts_of.items():
+            for number, text in enumerate(texts, 1):
+                save_svg(text, folder / f"{Path(file).stem}-{number}.svg")
                 pictures += 1
-        (folder / PAGE).write_text(demo_page(results, name, version, survey), encoding="utf-8")
+        (folder / PAGE).write_text(demo_page(results, name, version, survey, texts_of), encoding="utf-8")
     summary = {"format": FORMAT, "version": version, "problems": demo_json(results)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     tables = sum(len(result.written) for result in results)
