@@ -355,8 +355,8 @@ def listed_count(most: int, things: str = "categories", example: str = '"no", "y
         names = problem.labels
         if value is None and names is None:
             raise ParameterError(field, "is missing", f"write labels = [{example}], or categories = 2")
-        where = "labels" if value is None else field
-        number = integer(where, len(names) if value is None else value, 2, most)
+        count = ("labels", len(names)) if value is None else (field, value)
+        number = integer(*count, 2, most)
         if names is not None and len(names) != number:
             what = f"{counted(len(names), 'name')} for {number} {things}"
             raise ParameterError("labels", what, "give one name each")
@@ -585,8 +585,7 @@ def _shortest(outcomes: list[Outcome], values: dict[str, float], most: float) ->
 
 def _is_slow(problem: FrequencyOracle, outcome: Outcome) -> bool:
     """Whether the server needs minutes for the reports of the planned users."""
-    hashing = outcome.variables["oracle"] == "local-hashing"
-    return hashing and problem.users * problem.categories > MOST_HASHED
+    return outcome.variables["oracle"] == "local-hashing" and problem.users * problem.categories > MOST_HASHED
 
 
 def method_of(kind: OracleKind) -> Method:
