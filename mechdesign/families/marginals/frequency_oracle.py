@@ -355,8 +355,8 @@ def listed_count(most: int, things: str = "categories", example: str = '"no", "y
         names = problem.labels
         if value is None and names is None:
             raise ParameterError(field, "is missing", f"write labels = [{example}], or categories = 2")
-        count = ("labels", len(names)) if value is None else (field, value)
-        number = integer(*count, 2, most)
+        place, count = ("labels", len(names)) if value is None else (field, value)
+        number = integer(place, count, 2, most)
         if names is not None and len(names) != number:
             what = f"{counted(len(names), 'name')} for {number} {things}"
             raise ParameterError("labels", what, "give one name each")
