@@ -76,7 +76,7 @@ def test_labels_are_enough_for_a_frequency_oracle(tmp_path, capsys):
         md.FrequencyOracle(categories=3, labels=["no", "yes"], epsilon=1.0)
     with pytest.raises(ParameterError, match=r'categories: is missing; write labels = \["no", "yes"\]'):
         md.FrequencyOracle(epsilon=1.0)
-    with pytest.raises(ParameterError, match="categories: 1 is not from 2 to 1048576"):
+    with pytest.raises(ParameterError, match="labels: 1 is not from 2 to 1048576"):
         md.FrequencyOracle(labels=["no"], epsilon=1.0)
     path = tmp_path / "survey.toml"
     text = '[model]\ntitle = "t"\nproblem = "frequency-oracle"\n[parameters]\nlabels = ["no", "yes"]\n'

@@ -1,7 +1,6 @@
 
-// Joint responses: what the device keeps, and the reports that are made of it. "await remember(answer, storage)"
-// draws the permanent response, once, and "await report(storage)" the next report from it; localStorage is the
-// default. Two tabs take turns.
+// Joint responses: "await remember(answer, storage)" draws the permanent response, once, and "await report(storage)"
+// the next report from it; localStorage is the default. Two tabs take turns.
 
 // The bits of each attribute: one a value, or one for two values.
 function widths(step) {

@@ -182,7 +182,7 @@ class JointCollection(Problem[JointResponse]):
         "noise that is kept and noise drawn again, for reports of bits on several attributes"
     )
     compared_with: ClassVar[str] = (
-        "all redraw, keep, add of this response that are private as required, epsilon/d for each attribute"
+        "all redraw, keep, add of this response, private as required, epsilon/d for each attribute"
     )
     renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
     optimal_within: ClassVar[float] = 1e-4

@@ -9,7 +9,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog.shipped import models_folder
-from mechdesign.families.spectrum.papers.primary import attacks, printed_slope, stationary_points
+from mechdesign.core.solution import Quantities
+from mechdesign.families.spectrum.papers.primary import attack_medians, printed_slope, stationary_points
 
 
 def numbers(seed, count, low=-0.7, high=0.7):
@@ -114,7 +115,7 @@ def test_the_largest_candidate_is_judged_with_the_best_radii_for_it():
 
 
 def test_attacks_find_the_owner_unless_noise_differs_from_place_to_place():
-    small, large = attacks(0.5), attacks(2.0)
+    small, large = (Quantities(attack_medians(level)) for level in (0.5, 2.0))
     assert max(small["plain_attack_error"], small["common_attack_error"]) < 1e-9
     assert small["attack_error_of_100"] < small["attack_error"] < large["attack_error"]
 

@@ -164,9 +164,9 @@ class WeeklyResponse(SupportOracle):
         edges: Sequence[float] | None = None,
     ) -> None:
         super().__init__(categories, epsilon, labels)
-        self.edges = None if edges is None else bin_edges("edges", edges, self.labels.size).tolist()
-        if isinstance(self.codec, Binned):
-            self.labels = self.codec.labels
+        self.edges = None if edges is None else tuple(bin_edges("edges", edges, self.labels.size).tolist())
+        if self.edges is not None:
+            self.labels = Binned(self.edges).labels
         self.week_epsilon = double_epsilon(week_epsilon, "week_epsilon")
         number = self.labels.size if cells is None else integer("cells", cells, 1)
         self.cells: Cells = cell_map(one_of("kind", kind, KINDS), self.labels.size, number)
@@ -236,7 +236,7 @@ class WeeklyResponse(SupportOracle):
         }
 
     def content(self) -> dict[str, Any]:
-        edges = {} if self.edges is None else {"labels": None, "edges": self.edges}
+        edges = {} if self.edges is None else {"labels": None, "edges": list(self.edges)}
         return {**super().content(), **edges}
 
     @cached_property
