@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -37,7 +38,7 @@ link.sql(\"\"\"copy (select case when random() < 0.5 then answer
     from read_{kind}('{data}')) to '{out}' (format {kind})\"\"\")
 """
 
-COUNT_POLARS = "import polars as pl; print(pl.read_{kind}({data!r}).to_series().value_counts())"
+COUNT_POLARS = "import polars as pl; print(pl.{whole}({data!r}).to_series().value_counts())"
 COUNT_DUCKDB = (
     "import duckdb; link = duckdb.connect(); link.sql('set threads = 1');"
     " print(link.sql(\"select report, count(*) from read_{kind}('{data}') group by 1\").fetchall())"
@@ -188,16 +189,22 @@ def _row(
 ) -> list[str]:
     kind = {"jsonl": "json"}.get(data.rpartition(".")[2], data.rpartition(".")[2])
     read = f"read_ndjson({data!r})" if kind == "json" else f"read_{kind}({data!r}, columns=['answer'])"
-    forms = {"read": read, "write": "write_ndjson" if kind == "json" else f"write_{kind}"}
+    word = "ndjson" if kind == "json" else kind
+    forms = {"read": read, "whole": f"read_{word}", "write": f"write_{word}"}
     peers = {
         library: [sys.executable, "-c", script.format(kind=kind, **forms, data=data, out=out, names=NAMES)]
         for library, script in scripts.items()
         if importlib.util.find_spec(library)
     }
+    failing = [
+        library for library, line in peers.items() if subprocess.run(line, capture_output=True).returncode
+    ]
+    peers = {library: line for library, line in peers.items() if library not in failing}
     here, *seconds = processor_seconds([command, *peers.values()], repeats)
     best = min(zip(seconds, peers, strict=True), default=None)
     words = [] if best is None else [f"{best[1]} {best[0]:.3g}"]
-    words += [f"{library}: not installed" for library in scripts if library not in peers]
+    words += [f"{library}: ends with an error" for library in failing]
+    words += [f"{library}: not installed" for library in scripts if not importlib.util.find_spec(library)]
     ratio = None if best is None else best[0] / here
     shown = ["; ".join(words), "-" if ratio is None else f"{ratio:.2g}"]
     return [name, f"{rows:,} rows", f"{here:.3f}", "-", "-", *shown, "-", "-", goal_of(ratio)]

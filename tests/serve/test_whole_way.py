@@ -23,7 +23,7 @@ openpyxl = pytest.importorskip("openpyxl", reason="needs the extra mechdesign[xl
 pytest.importorskip("xlsxwriter", reason="needs the extra mechdesign[xlsx]")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 
-PEOPLE, ON_PAGE, LEAST = 300, 6, 50
+PEOPLE, ON_PAGE, LEAST = 300, 20, 50
 ALL_SURE = 6.0
 """Standard errors by which no estimate is off: with 30 of them, one in ten million runs fails by chance."""
 
