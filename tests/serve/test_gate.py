@@ -301,7 +301,7 @@ def test_an_answer_that_nobody_takes_closes_the_connection(monkeypatch):
             client.close()
             return total, len(state.connections)
 
-    assert asyncio.run(taken([1.0] + [0.0] * 10))[0] < size
+    assert asyncio.run(taken([2.5] + [0.0] * 10))[0] < size
     assert asyncio.run(taken([0.1] * 12))[0] > size
 
 

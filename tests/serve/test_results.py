@@ -255,7 +255,8 @@ def test_the_german_page_translates_words_and_numbers_but_no_answer(owner, surve
     assert '<th scope="row">change</th>' in page  # an answer, although it is a word of tables as well
     assert '<th scope="row">yes</th>' in page
     assert "Fehlerspanne" in page
-    assert re.search(r'<td class="number">\d+,\d %</td>', page)
+    cells = re.findall(r'<td class="number">([^<]*)<', page)
+    assert any(re.search(r"\d,\d", cell) for cell in cells), cells
     assert not re.search(r'<td class="number">[^<]*\d\.\d', page)
     german = Language("de")
     assert german.title("change, of those who answered") == "change, von denen, die geantwortet haben"
