@@ -244,14 +244,14 @@ class _LineBlock:
     def numbers(self, starts: Places, ends: Places) -> list[Any] | None:
         """Return a column of numbers, as Python reads them; None where one of them is none."""
         try:
-            column = _READER.decode((b"[%s]" % self._cut(starts, ends, COMMA)[:-1]).decode())
+            column: list[Any] = _READER.decode((b"[%s]" % self._cut(starts, ends, COMMA)[:-1]).decode())
         except (ValueError, RecursionError):
             return None
         if len(column) != len(starts) or not {int, float}.issuperset(map(type, column)):
             return None
         if math.inf in column or -math.inf in column:
             return None
-        return column  # type: ignore[no-any-return]
+        return column
 
     def _cut(self, starts: Places, ends: Places, separator: int) -> bytes:
         """Return the bytes between these places, each followed by a separator."""

@@ -21,6 +21,7 @@ from mechdesign.export.form import PageTexts, answer_names
 from mechdesign.families.survey.derived_results import group_names
 from mechdesign.families.survey.questions import Question
 from mechdesign.families.survey.results import GroupShares, SurveyResult, SurveyResults
+from mechdesign.families.survey.survey import SurveyMechanism
 
 Names = Mapping[str, str]
 
@@ -48,9 +49,10 @@ def in_words(result: Any, mechanism: Mechanism, texts: PageTexts) -> Any:
     ('18 bis 29', '30 bis 90')
     """
     names = answer_names(mechanism, texts)
-    if isinstance(result, SurveyResults):
-        questions: Sequence[Question] = mechanism.questions  # type: ignore[attr-defined]
-        return replace(result, results=tuple(_part(part, questions, names) for part in result.results))
+    if isinstance(mechanism, SurveyMechanism) and isinstance(result, SurveyResults):
+        questions = tuple(mechanism.questions)
+        parts = tuple(_part(part, questions, names) for part in result.results)
+        return replace(result, results=parts)
     if isinstance(result, FrequencyEstimate) and len(names) == 1:
         return _shares(result, next(iter(names.values())))
     return result

@@ -275,12 +275,12 @@ def findings(family: str | None = None, verdict: str = "refuted") -> list[Findin
     >>> {found.claim.verdict for found in findings("location")}
     {'refuted'}
     """
-    found = [
+    listed = [
         finding_of(slug, number)
         for slug in models(family)
         for number in claimed_model(slug).numbers("verdict", verdict)
     ]
-    return sorted(found, key=lambda finding: (finding.source, finding.model.slug, finding.number))
+    return sorted(listed, key=lambda finding: (finding.source, finding.model.slug, finding.number))
 
 
 def statements_of(

@@ -285,11 +285,11 @@ def number_estimate(shares: FrequencyEstimate, codec: Binned, limits: SpreadLimi
     )
     quantiles = _quartiles(np.array(cumulative), limits.part(slice(2, None)), edges)
     return NumberEstimate(
-        **{name: getattr(shares, name) for name in KEPT}, edges=edges, mean=mean, quantiles=quantiles
+        **{name: getattr(shares, name) for name in SHARE_FIELDS}, edges=edges, mean=mean, quantiles=quantiles
     )
 
 
-KEPT = ("value", "standard_error", "users", "categories", "population", "reported", "limits", "notes")
+SHARE_FIELDS = ("value", "standard_error", "users", "categories", "population", "reported", "limits", "notes")
 """What the shares of bins are as an estimate."""
 
 
