@@ -50,7 +50,7 @@ def in_words(result: Any, mechanism: Mechanism, texts: PageTexts) -> Any:
     """
     names = answer_names(mechanism, texts)
     if isinstance(mechanism, SurveyMechanism) and isinstance(result, SurveyResults):
-        questions = tuple(mechanism.questions)
+        questions = mechanism.questions.all
         parts = tuple(_part(part, questions, names) for part in result.results)
         return replace(result, results=parts)
     if isinstance(result, FrequencyEstimate) and len(names) == 1:
