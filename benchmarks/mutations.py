@@ -1,6 +1,6 @@
-"""Twenty small mistakes in twenty places of the package, and whether the tests that should notice do.
+"""Twenty-eight small mistakes in as many places of the package, and whether the tests that should notice do.
 
-    python -m benchmarks.mutations            # all of them; some ten minutes
+    python -m benchmarks.mutations            # all of them; some twenty minutes
     python -m benchmarks.mutations kary noise # those whose name contains one of the words
 
 The package and the tests are copied to a temporary folder, so that the checkout stays as it is. For each
@@ -184,6 +184,54 @@ MUTATIONS = (
             "tests/kernel/test_certificate.py",
             "tests/catalog/test_check.py",
         ),
+    ),
+    Mutation(
+        "worst input of a grid at the left knot",
+        "peaks = np.clip(0.5 + slopes / 2.0, self.knots[:-1], self.knots[1:])",
+        "peaks = self.knots[:-1]",
+        ("tests/families/mean/test_mean_exact.py", "tests/families/mean/test_mean_variance.py"),
+    ),
+    Mutation(
+        "an empty server gives an estimate",
+        'if self.users == 0:\n            raise DataError("reports", "there are none", self.nothing)',
+        'if self.users < 0:\n            raise DataError("reports", "there are none", self.nothing)',
+        ("tests/kernel/test_aggregator.py",),
+    ),
+    Mutation(
+        "the first of two columns with own reports is taken",
+        "    if len(mine) == 1:\n        require_columns(source, mine)",
+        "    if mine:\n        require_columns(source, mine[:1])",
+        ("tests/kernel/test_table_columns.py", "tests/kernel/test_tables.py"),
+    ),
+    Mutation(
+        "squares of the truth counted twice",
+        "squares = self.events**2\n        return [(slope",
+        "squares = 2.0 * self.events**2\n        return [(slope",
+        ("tests/families/workload/test_event_counts.py", "tests/families/workload/test_workload_limits.py"),
+    ),
+    Mutation(
+        "no floor below the squares of reports",
+        "np.clip(square, lowest, np.maximum(np.interp(mean, knots, most), lowest))",
+        "np.minimum(square, np.maximum(np.interp(mean, knots, most), lowest))",
+        ("tests/kernel/test_intervals.py", "tests/families/workload/test_workload_limits.py"),
+    ),
+    Mutation(
+        "half the width of a quantile's interval",
+        "maybe = limits.reach(share - value, tail)\n",
+        "maybe = limits.reach(2.0 * (share - value), tail)\n",
+        ("tests/families/workload/test_workload_limits.py",),
+    ),
+    Mutation(
+        "many users searched from the left",
+        'np.searchsorted(ends, uniform[users], side="right")',
+        'np.searchsorted(ends, uniform[users], side="left")',
+        ("tests/families/workload/test_workload_limits.py",),
+    ),
+    Mutation(
+        "a protocol that cannot send less is asked to",
+        "is_deaf = requirements.max_messages is not None and",
+        "is_deaf = requirements is None and",
+        ("tests/families/shuffle/test_protocol_choice.py",),
     ),
 )
 
