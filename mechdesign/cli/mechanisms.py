@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
-    from mechdesign.data.forms import FileForm
+    from mechdesign.data.text_files import FileForm
     from mechdesign.export import ExportCheck
     from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
 
@@ -391,7 +391,8 @@ def _randomize(options: argparse.Namespace) -> int:
     mechanism = load_mechanism(options.mechanism)
     options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
     files = [path for path in options.inputs if path != STANDARD_INPUT]
-    for path in [] if options.codes else files:
+    takes_codes = any(size for _, size in mechanism.bare_codes())
+    for path in files if takes_codes and not options.codes else []:
         require_codes(mechanism, path, options.column, form)
     _require_one_row_each(options, mechanism, files, form)
     code = execute(options, mechanism)

@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from mechdesign.data.intake import Block, MissingRule, length
 from mechdesign.data.outputs import DATA, RESULTS, require_output, require_suffix
 from mechdesign.data.reading import Copies, FileTable, require_different
 from mechdesign.data.tidy import Columns, Tidy, with_question
-from mechdesign.export.messages import with_messages
+from mechdesign.export.messages import MessageReader
 from mechdesign.report.counting import (
     COUNTING,
     Counting,
@@ -207,7 +208,8 @@ class Work:
         if counting and len(result) > 1:
             tables = [source for source in result if source not in counts]
             columns = require_one_set(tables, self._count_header)
-        require_one_question(counts, columns)
+        if counts:
+            require_one_question(counts, columns)
         return result
 
     def _count_header(self, header: Header) -> None:
@@ -391,7 +393,8 @@ def execute(
     settings = operation.settings({name: getattr(options, name) for name in options.option_names})
     own_files = [settings[option.name] for option in operation.options if option.kind == "path"]
     own_files = [path for path in own_files if path is not None]
-    missing = with_messages(rule_for(loaded, operation, options.missing, tuple(options.missing_code)), loaded)
+    rule = rule_for(loaded, operation, options.missing, tuple(options.missing_code))
+    missing = rule.with_messages(partial(MessageReader, loaded))
     counts = operation.name in COUNTING and not operation.gives
     inputs = list(options.inputs)
     paths = options.inputs = data_set(inputs, counts)
@@ -429,7 +432,7 @@ def execute(
     line = "; ".join(text for text in (message, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
-    if counts:
+    if counts and not loaded.about.id:
         note_lack(loaded, options.mechanism)
     return FINE
 

@@ -21,7 +21,7 @@ from mechdesign.work.files import date_in, parse_toml
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Option
-    from mechdesign.data.forms import FileForm
+    from mechdesign.data.text_files import FileForm
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -182,7 +182,7 @@ def form_options(added: argparse.ArgumentParser) -> None:
 def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
     """Return what the options state about the form of files; the answers of a mechanism are texts in them."""
     from mechdesign.core.values import changed
-    from mechdesign.data.forms import stated_form
+    from mechdesign.data.text_files import stated_form
 
     form = stated_form(options.delimiter, options.decimal, options.encoding, options.sheet)
     if mechanism is None:

@@ -18,19 +18,17 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
 from mechdesign.data.intake import Block, MissingRule, Source
 from mechdesign.data.outputs import (
     DATA,
     JSON_LINES,
     PARQUET,
     WORKBOOKS,
-    Letters,
     require_complete,
     require_not_in_part,
-    require_text,
 )
 from mechdesign.data.reading import FileTable
+from mechdesign.data.text_files import PLAIN, FileForm, Letters, plain_suffix, require_text
 
 
 def open_table(

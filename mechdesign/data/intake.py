@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -301,8 +301,9 @@ class MissingRule:
         The category in which missing values are counted.
     reports : bool
         Whether the columns hold reports, which are never empty.
-    messages : MessageReader, optional
-        Reads the messages of clients among the lines of a file; without one, any rows of theirs are taken.
+    messages : callable, optional
+        Returns what reads the messages of clients, for a file that has some; without one, any rows of theirs
+        are taken.
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
         them. A row that lacks only such values is not dropped.
@@ -330,7 +331,7 @@ class MissingRule:
     reports: bool = False
     optional: frozenset[str] = frozenset()
     blank: frozenset[str] = frozenset()
-    messages: MessageReader | None = field(default=None, repr=False, compare=False)
+    messages: Callable[[], MessageReader] | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 
@@ -338,6 +339,11 @@ class MissingRule:
         one_of("missing", self.rule, MISSING)
         numbers = (number_of_text(code) for code in self.codes)
         self._numbers = frozenset(number for number in numbers if number is not None)
+
+    def with_messages(self, reader: Callable[[], MessageReader]) -> MissingRule:
+        """Return this rule; one for reports has the messages of clients read, where a file has some."""
+        self.messages = reader if self.reports else None
+        return self
 
     def is_missing(self, value: Any) -> bool:
         """Return whether a text or a number of a table stands for no value.

@@ -20,7 +20,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,11 @@ from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
-from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
 from mechdesign.data.intake import Block, MissingRule
 from mechdesign.data.outputs import DATA, require_output
 from mechdesign.data.reading import Copies, CountedFile
-from mechdesign.export.messages import with_messages
+from mechdesign.data.text_files import PLAIN, FileForm, plain_suffix
+from mechdesign.export.messages import MessageReader
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
 from mechdesign.work.files import read_text, whole_file
@@ -161,7 +161,7 @@ class Order:
 
     def table(self, path: str, name: str) -> Any:
         """Return a table that notes its digest."""
-        rule = with_messages(MissingRule(*self.missing), self.mechanism)
+        rule = MissingRule(*self.missing).with_messages(partial(MessageReader, self.mechanism))
         table = open_table(path, rule, name, Path(path).suffix.lower(), self.form)
         table.copies, table.shows = Copies(identical=True), False
         return table

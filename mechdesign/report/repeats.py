@@ -14,9 +14,9 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, counted
 from mechdesign.data.data_set import open_table
-from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.identifiers import NAMELESS, identifier_or, is_person_column
 from mechdesign.data.intake import Coded, MissingRule, Values
+from mechdesign.data.text_files import PLAIN, FileForm
 
 MOST_ROWS = 1 << 15
 """Rows of a recognized column that are looked at; of a stated one all are."""

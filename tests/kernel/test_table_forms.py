@@ -22,9 +22,8 @@ from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.data import csv_files
 from mechdesign.data.data_set import open_table
 from mechdesign.data.decimals import DecimalSigns
-from mechdesign.data.forms import RECOGNIZED, FileForm, stated_form
 from mechdesign.data.intake import Coded
-from mechdesign.data.text_files import file_rows
+from mechdesign.data.text_files import RECOGNIZED, FileForm, file_rows, stated_form
 
 RECOGNIZING = stated_form()
 ROWS = [

@@ -19,9 +19,8 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.data import data_set, outputs as formats
 from mechdesign.data.data_set import open_table
-from mechdesign.data.forms import COMPRESSIONS, UTF_16
 from mechdesign.data.json_lines import json_problem
-from mechdesign.data.outputs import FORMATS
+from mechdesign.data.text_files import COMPRESSIONS, FORMATS, UTF_16
 from mechdesign.work.files import parse_json
 from tests.meta.test_shown import MECHANISMS
 

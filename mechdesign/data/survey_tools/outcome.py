@@ -12,7 +12,6 @@ from typing import Any
 
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, printable, suggestion
 from mechdesign.data.decimals import DecimalSigns
-from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.identifiers import is_person_column
 from mechdesign.data.survey_tools import (
     google_forms,
@@ -26,7 +25,7 @@ from mechdesign.data.survey_tools.export import IDENTIFYING, Export, ExportColum
 from mechdesign.data.survey_tools.identifying import identifying_reason
 from mechdesign.data.survey_tools.questions import ImportedQuestion, NoQuestionError, draft_item, draft_ticks
 from mechdesign.data.survey_tools.rows import RowRule, selected_rows
-from mechdesign.data.text_files import file_rows
+from mechdesign.data.text_files import PLAIN, RECOGNIZED, FileForm, file_rows
 
 TOOLS = (qualtrics, surveymonkey, limesurvey, redcap, google_forms)
 """The tools whose exports are tables, in the order in which their marks are looked for."""
