@@ -385,8 +385,8 @@ def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
     from mechdesign.collect import CollectingMechanism, load_mechanism
     from mechdesign.data.data_set import STANDARD_INPUT, data_set
+    from mechdesign.data.identifiers import repeated_note
     from mechdesign.report.counting import require_codes
-    from mechdesign.report.randomizing import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
     options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
@@ -407,7 +407,7 @@ def _require_one_row_each(
 ) -> None:
     """Refuse data in which people have several rows, unless that is meant: then it is noted."""
     from mechdesign.collect import CollectingMechanism
-    from mechdesign.report.repeats import repeats_in
+    from mechdesign.data.identifiers import repeats_in
 
     if options.person and len(files) < len(options.inputs):
         raise ParameterError("--person", "is not for the standard input", "save it to a file")

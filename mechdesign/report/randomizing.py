@@ -4,31 +4,23 @@ Files of a data set on a Dask cluster: workers read them, and only counts or num
 
 Workers get the mechanism as text and audit it themselves. They open the files by the same paths: these lie
 on a file system that all share.
-
-Files of users' data that were randomized before: what all their reports reveal together.
-
-The user's cache remembers the digest of each file, never its content, and the epsilon of each randomization.
-With ``MECHDESIGN_CACHE=off`` nothing is remembered. Where the same people stand in another file this is not
-noticed: a note is a help, no guarantee.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError
+from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
 from mechdesign.data.intake import Block, MissingRule
 from mechdesign.data.outputs import DATA, require_output
@@ -37,10 +29,6 @@ from mechdesign.data.text_files import PLAIN, FileForm, plain_suffix
 from mechdesign.export.messages import MessageReader
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
-from mechdesign.work.files import read_text, whole_file
-
-if TYPE_CHECKING:
-    from mechdesign.work.cache import Cache
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
@@ -279,76 +267,3 @@ def randomize_on(
         for what, number in counts.items():
             settings.count(what, number)
     return sum(result[0] for result in results), results[-1][1]
-
-
-FOLDER = "randomized"
-"""The folder of the records within that of the cache."""
-PIECE = 1 << 20
-MOST = 1 << 20
-"""Bytes of a record that are read."""
-
-
-def repeated_note(paths: Sequence[str | os.PathLike[str]], epsilon: float) -> str:
-    """Remember that files were randomized, and return what that costs if it was not the first time.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        People's data.
-    epsilon : float
-        Of each report that was made.
-
-    Returns
-    -------
-    str
-        One line, however many files there are; empty the first time, and where nothing can be remembered.
-    """
-    from mechdesign.work.cache import default_cache
-
-    cache = default_cache()
-    if cache is None:
-        return ""
-    before = {path: earlier for path in paths if (earlier := _remembered(cache, path, epsilon))}
-    if not before:
-        return ""
-    most = max(map(len, before.values()))
-    times = "once" if most == 1 else f"{most} times"
-    first, more = next(iter(before)), len(before) - 1
-    what = f"{first}: was randomized {times} before"
-    if more:
-        up_to = times if min(map(len, before.values())) == most else f"up to {times}"
-        what = f"{first} and {more} more of {len(paths)} files: were randomized {up_to} before"
-    total = max(map(sum, before.values())) + epsilon
-    return (
-        f"{what}; a user whose reports are all sent has epsilon = {total:g} "
-        f"in all, not {epsilon:g}: send one of them, or collect with a mechanism for several reports"
-    )
-
-
-def _remembered(cache: Cache, path: str | os.PathLike[str], epsilon: float) -> list[float]:
-    """Add a randomization to the record of a file, and return the epsilons of the earlier ones."""
-    record = cache.root / FOLDER / _digest(path)
-    earlier = _read(record)
-    with suppress(OSError, DataError):
-        cache.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        record.parent.mkdir(mode=0o700, exist_ok=True)
-        with whole_file(record, DataError, private=True) as temporary:
-            temporary.write_text(json.dumps([*earlier, epsilon]), encoding="utf-8")
-    return earlier
-
-
-def _digest(path: str | os.PathLike[str]) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while piece := stream.read(PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
-def _read(record: Path) -> list[float]:
-    """Return the epsilons of earlier randomizations; none where the record is missing or damaged."""
-    with suppress(OSError, ValueError):
-        content: Any = json.loads(read_text(record, MOST, DataError))
-        if isinstance(content, list) and all(isinstance(number, (int, float)) for number in content):
-            return [float(number) for number in content]
-    return []
