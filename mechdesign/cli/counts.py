@@ -61,6 +61,7 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 
 def _count(options: argparse.Namespace) -> int:
+    from mechdesign.cli.many_files import reports_counted
     from mechdesign.cli.operations import Work
     from mechdesign.collect import load_mechanism
     from mechdesign.collect.server import report_rule
@@ -83,7 +84,7 @@ def _count(options: argparse.Namespace) -> int:
     require_output(options.output, [options.mechanism, *paths], options.force)
     with opened_data(form_of(options, mechanism)) as data:
         work = Work(mechanism, operation, settings, missing, data, options)
-        counts = work.reports_counted(paths, options.dask)
+        counts = reports_counted(work, paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
     file.save(options.output)
     return _print_counts(options, file, counts.missing.note())

@@ -1,4 +1,4 @@
-"""Commands on mechanisms: choose, build, audit, randomize, estimate, run."""
+"""Commands on mechanisms: choose, build, audit."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
-from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
+from mechdesign.cli.identity import (
+    anyway_option,
+    identity_option,
+    linked,
+    outgoing,
+    require_protection,
+    wave_identity,
+    wave_options,
+)
 from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
-    REPORTS,
     AddCommand,
     FigureOutput,
     add_users,
-    dask_option,
     data_options,
     figure_option,
-    form_of,
     method_options,
     model_of,
     model_options,
     number_text,
-    operation_options,
     options_of,
     print_json,
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.cli.waves import estimate_waves, is_of_waves, linked, wave_identity, wave_options
-from mechdesign.core.errors import DataError, MethodError, ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
-    from mechdesign.data.text_files import FileForm
     from mechdesign.export import ExportCheck
     from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
-
-DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
 
 def add_commands(command: AddCommand) -> None:
@@ -51,11 +51,6 @@ def add_commands(command: AddCommand) -> None:
     )
     command("build", _build, "build the mechanism of a model and save it", _build_options)
     command("audit", _audit, "audit a mechanism exactly, including one of another program", _audit_options)
-    command("randomize", _randomize, "randomize columns of a data file", _randomize_options)
-    command(
-        "estimate", _estimate, "estimate from reports, with standard errors and intervals", _estimate_options
-    )
-    command("run", _run, "run an operation of a mechanism on files; without one, list them", _run_options)
 
 
 def _choose_options(choose: argparse.ArgumentParser) -> None:
@@ -98,101 +93,6 @@ def _audit_options(audit: argparse.ArgumentParser) -> None:
     figure_option(audit, "what the mechanism does")
     foreign.add_options(audit)
     accounts.add_options(audit)
-
-
-def _randomize_options(randomize: argparse.ArgumentParser) -> None:
-    from mechdesign.collect.collecting import ANYWAY, CLIP, COLUMN, SEED
-
-    randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    output = "CSV or Parquet, or a folder for a file each"
-    options = (COLUMN, CLIP, ANYWAY, SEED)
-    operation_options(randomize, options, ("DATA", DATA_SET), several=True, output=output, picture="")
-    randomize.add_argument(
-        "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
-    )
-    randomize.add_argument(
-        "--public",
-        action="append",
-        metavar="COLUMN",
-        help="write this column as it is beside the reports: not protected (repeatable)",
-    )
-    randomize.add_argument(
-        "--person",
-        metavar="COLUMN",
-        help="column that identifies people: each is to have one row (default: by name)",
-    )
-    randomize.add_argument(
-        "--repeated", action="store_true", help="rows of one person are meant: each row becomes a report"
-    )
-    dask_option(randomize)
-    randomize.set_defaults(operation="randomize")
-
-
-def _estimate_options(estimate: argparse.ArgumentParser) -> None:
-    from mechdesign.collect.attributes import MARGINAL
-    from mechdesign.collect.collecting import COLUMN, POPULATION, UNMARKED, Option
-    from mechdesign.collect.collector import SIMPLEX
-
-    raw = Option("raw", "flag", "unbiased marginals, with intervals")
-    text = "weight of the penalty on joint shares: a number, or cross-validated"
-    options = (COLUMN, POPULATION, UNMARKED, MARGINAL, raw, Option("penalty", "text", text), SIMPLEX)
-    estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    more = "or counts, written by count or merge; a further mechanism file begins the reports of another wave"
-    inputs = ("REPORTS", f"{REPORTS}; {more}")
-    picture = "the estimates with their intervals"
-    operation_options(estimate, options, inputs, several=True, output="", picture=picture)
-    dask_option(estimate)
-    _group_options(estimate)
-    estimate.set_defaults(operation="estimate")
-
-
-def _group_options(estimate: argparse.ArgumentParser) -> None:
-    """Add the options of ``estimate`` that compare groups and weigh reports."""
-    estimate.add_argument("--by", metavar="COLUMN", help="groups by a public column, and their differences")
-    estimate.add_argument("--question", metavar="NAME", help="of a survey, with --by or --weights")
-    estimate.add_argument("--weights", metavar="COLUMN", help="public column of weights")
-    estimate.add_argument(
-        "--margins",
-        metavar="FILE",
-        help="CSV with column,value,size of the population: weights that meet them",
-    )
-    estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
-    estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
-    estimate.add_argument(
-        "--population-size",
-        type=int,
-        metavar="N",
-        help="of a finite population that reports are drawn from (default: a large one)",
-    )
-    estimate.add_argument(
-        "--shrunk",
-        nargs="?",
-        const="default",
-        choices=("default", "average", "empirical-bayes", "cut", "smooth"),
-        help="also shares for pictures, nearer to the truth in total (default: average; of bins smooth)",
-    )
-
-
-WEIGHING = ("by", "weights", "margins", "strata", "cluster", "population_size")
-"""Options of ``estimate`` that need the public columns."""
-
-
-def _is_weighted(options: argparse.Namespace) -> bool:
-    """Whether an ``estimate`` compares groups or weighs reports."""
-    weighs = any(getattr(options, name, None) is not None for name in WEIGHING)
-    if weighs and options.shrunk is not None:
-        raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
-    if not weighs and getattr(options, "question", None) is not None:
-        raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
-    return weighs
-
-
-def _run_options(run: argparse.ArgumentParser) -> None:
-    run.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
-    run.add_argument(
-        "rest", nargs=argparse.REMAINDER, metavar="...", help="INPUT ... [-o OUTPUT] and the options"
-    )
 
 
 def _choose_ordered(options: argparse.Namespace) -> int:
@@ -379,73 +279,3 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
     from mechdesign.export import compare_export
 
     return [compare_export(mechanism, path) for path in paths]
-
-
-def _randomize(options: argparse.Namespace) -> int:
-    from mechdesign.cli.operations import execute
-    from mechdesign.collect import CollectingMechanism, load_mechanism
-    from mechdesign.data.data_set import STANDARD_INPUT, data_set
-    from mechdesign.data.identifiers import repeated_note
-    from mechdesign.report.counting import require_codes
-
-    mechanism = load_mechanism(options.mechanism)
-    options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
-    files = [path for path in options.inputs if path != STANDARD_INPUT]
-    takes_codes = any(size for _, size in mechanism.bare_codes())
-    for path in files if takes_codes and not options.codes else []:
-        require_codes(mechanism, path, options.column, form)
-    _require_one_row_each(options, mechanism, files, form)
-    code = execute(options, mechanism)
-    if options.seed is None and isinstance(mechanism, CollectingMechanism):
-        note = repeated_note(files, mechanism.audit().epsilon)
-        print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
-    return code
-
-
-def _require_one_row_each(
-    options: argparse.Namespace, mechanism: Mechanism, files: list[str], form: FileForm
-) -> None:
-    """Refuse data in which people have several rows, unless that is meant: then it is noted."""
-    from mechdesign.collect import CollectingMechanism
-    from mechdesign.data.identifiers import repeats_in
-
-    if options.person and len(files) < len(options.inputs):
-        raise ParameterError("--person", "is not for the standard input", "save it to a file")
-    if not isinstance(mechanism, CollectingMechanism):
-        return
-    columns = options.column or mechanism.data_columns
-    try:
-        repeats = repeats_in(files, columns, options.person, form)
-    except DataError:
-        if options.person:
-            raise
-        return  # what is wrong with the file is said where it is randomized
-    if repeats is None:
-        return
-    what, remedy = repeats.text(mechanism.audit().epsilon)
-    where = f"{repeats.file}: column '{repeats.column}'"
-    if not options.repeated:
-        raise DataError(where, what, remedy)
-    print(f"mechdesign: note: {where}: {what}", file=sys.stderr)
-
-
-def _estimate(options: argparse.Namespace) -> int:
-    if _is_weighted(options):
-        from mechdesign.cli.analysis import estimate_groups
-
-        return estimate_groups(options)
-    from mechdesign.cli.operations import execute
-
-    several = any(path.endswith(".json") for path in options.inputs) and is_of_waves(options)
-    return estimate_waves(options) if several else execute(options)
-
-
-def _run(options: argparse.Namespace) -> int:
-    from mechdesign.cli.operations import execute, operations_table, parse_operation
-    from mechdesign.collect import load_mechanism
-
-    mechanism = load_mechanism(options.mechanism)
-    if options.operation is None:
-        print(operations_table(options.mechanism, mechanism))
-        return FINE
-    return execute(parse_operation(options, mechanism), mechanism)

@@ -142,7 +142,7 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
 
 def _of_waves(paths: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
     """Return the page of several waves: ``report first.json reports second.json ...``."""
-    from mechdesign.cli.waves import wave_groups
+    from mechdesign.cli.identity import wave_groups
     from mechdesign.collect import load_mechanism
     from mechdesign.core.errors import counted
     from mechdesign.core.extensions import installed_version

@@ -1,6 +1,7 @@
 """Tables in blocks, and what a mechanism takes from them: its columns, and rows without a value.
 
-No file has to fit into memory; an error says what is not a column.
+No file has to fit into memory; an error says what is not a column. The table ``[data]`` of a model has the
+columns, their ranges, and what to do with missing values.
 
 A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
 Data of other programs have words and numbers that stand for a missing value.
@@ -16,15 +17,17 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, option
-from mechdesign.core.validation import one_of
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.validation import number, one_of
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
 
 if TYPE_CHECKING:
+    from mechdesign.collect.base import Mechanism
     from mechdesign.export.messages import MessageReader
 
 FEW = 8
@@ -238,6 +241,74 @@ class Intake:
         if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
             raise ParameterError("data", "expected columns and a rule for missing values", "rebuild it")
         return cls(tuple(document["columns"]), document["missing"])
+
+
+DATA_KEYS = ("columns", "range", "missing")
+
+
+@frozen_value()
+class DataSettings:
+    """Where a model's data come from.
+
+    Attributes
+    ----------
+    intake : Intake
+        Columns, and what to do with missing values.
+    ranges : tuple of (low, high)
+        Of the numbers: one for all columns, one each, or none.
+
+    Examples
+    --------
+    >>> DataSettings.of({"columns": ["age"], "range": [17, 90], "missing": "drop"}).ranges
+    ((17.0, 90.0),)
+    """
+
+    intake: Intake = attrs.field(factory=Intake)
+    ranges: tuple[tuple[float, float], ...] = ()
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> DataSettings:
+        """Return the settings of a table of a model file."""
+        columns = table.get("columns", [])
+        if isinstance(columns, str):
+            columns = [columns]
+        if not isinstance(columns, list):
+            raise ParameterError("columns", f"expected a list of names, got {columns!r}")
+        intake = Intake(tuple(columns), table.get("missing", "refuse"))
+        return cls(intake, _ranges(table.get("range", [])))
+
+    def overridden(
+        self,
+        columns: Sequence[str] | None = None,
+        ranges: Sequence[Sequence[float]] | None = None,
+        missing: str | None = None,
+    ) -> DataSettings:
+        """Return the settings with those of a command line in the place of the file's."""
+        intake = Intake(
+            tuple(columns) if columns else self.intake.columns,
+            self.intake.missing if missing is None else missing,
+        )
+        settings = changed(self, intake=intake)
+        return changed(settings, ranges=_ranges([list(pair) for pair in ranges])) if ranges else settings
+
+    def applied(self, mechanism: Mechanism) -> Mechanism:
+        """Return the mechanism for these data."""
+        if self == DataSettings():
+            return mechanism
+        try:
+            return mechanism.for_data(self.intake, self.ranges)
+        except ParameterError as error:
+            raise error.inside("[data]") from None
+
+
+def _ranges(value: Any) -> tuple[tuple[float, float], ...]:
+    if not isinstance(value, list):
+        raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
+    pairs = value if value and isinstance(value[0], list) else [value] if value else []
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
+    return tuple((number("range", low), number("range", high)) for low, high in pairs)
 
 
 READ_AS_MISSING = frozenset(

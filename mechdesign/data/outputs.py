@@ -88,6 +88,32 @@ def same_file(first: str, second: str) -> bool:
         return False
 
 
+def is_folder(path: str) -> bool:
+    """Whether an output is a folder: a name that ends like that of one, or one that exists.
+
+    Examples
+    --------
+    >>> is_folder("reports/"), is_folder("reports.csv")
+    (True, False)
+    """
+    return path.endswith((os.sep, "/")) or (os.path.isdir(path) and not path.lower().endswith(DATA))
+
+
+def require_folder(folder: str, names: Sequence[str], inputs: Sequence[str], force: bool) -> None:
+    """Raise ParameterError when writing these files to a folder would destroy something."""
+    path = folder.rstrip("/" + os.sep) or folder
+    if os.path.lexists(path) and not os.path.isdir(path):
+        raise ParameterError(f"-o {folder}", "is a file, not a folder", "choose another path")
+    if not os.path.isdir(path):
+        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise ParameterError(f"-o {folder}", "its parent folder does not exist", "choose another path")
+        return
+    for name in names:
+        place = os.path.join(path, name)
+        if os.path.isdir(os.path.dirname(place)):
+            require_output(place, inputs, force)
+
+
 LIST = ".mechdesign-moving-"
 """How the name of the list of files begins that are being moved into a folder."""
 

@@ -23,7 +23,7 @@ from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
 from mechdesign.data.intake import Block, MissingRule
-from mechdesign.data.outputs import DATA, require_output
+from mechdesign.data.outputs import DATA
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.data.text_files import PLAIN, FileForm, plain_suffix
 from mechdesign.export.messages import MessageReader
@@ -32,17 +32,6 @@ from mechdesign.work.bars import Watch
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
-
-
-def is_folder(path: str) -> bool:
-    """Whether an output is a folder: a name that ends like that of one, or one that exists.
-
-    Examples
-    --------
-    >>> is_folder("reports/"), is_folder("reports.csv")
-    (True, False)
-    """
-    return path.endswith((os.sep, "/")) or (os.path.isdir(path) and not path.lower().endswith(DATA))
 
 
 def outputs_of(paths: Sequence[str]) -> list[str]:
@@ -70,21 +59,6 @@ def outputs_of(paths: Sequence[str]) -> list[str]:
         if other is not path:
             raise ParameterError(path, f"its reports would have the name of those of {other}", "rename it")
     return list(sources)
-
-
-def require_folder(folder: str, names: Sequence[str], inputs: Sequence[str], force: bool) -> None:
-    """Raise ParameterError when writing these files to a folder would destroy something."""
-    path = folder.rstrip("/" + os.sep) or folder
-    if os.path.lexists(path) and not os.path.isdir(path):
-        raise ParameterError(f"-o {folder}", "is a file, not a folder", "choose another path")
-    if not os.path.isdir(path):
-        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise ParameterError(f"-o {folder}", "its parent folder does not exist", "choose another path")
-        return
-    for name in names:
-        place = os.path.join(path, name)
-        if os.path.isdir(os.path.dirname(place)):
-            require_output(place, inputs, force)
 
 
 def seeded(mechanism: Mechanism, settings: Settings, number: int | None = None) -> Settings:
