@@ -23,7 +23,7 @@ from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import MechDesignError, ParameterError, counted
-from mechdesign.data.data_set import COUNTS, STANDARD_INPUT, open_table
+from mechdesign.data.data_set import COUNTS, STANDARD_INPUT, open_table, rows_about
 from mechdesign.data.intake import Block, MissingRule, length
 from mechdesign.data.outputs import DATA, is_folder, require_folder, require_output, whole_folder
 from mechdesign.data.reading import Copies, CountedFile
@@ -86,8 +86,6 @@ def reports_of(operation: Operation, table: Any, settings: Settings) -> Iterator
 
 def randomize_one(operation: Operation, table: Any, settings: Settings, place: Path) -> tuple[int, list[str]]:
     """Write the reports of a file to a file; return the number of rows and the columns."""
-    from mechdesign.data.writing import write_blocks  # is_folder is asked for where nothing is written
-
     blocks = reports_of(operation, table, settings)
     first = next(blocks)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -356,7 +354,6 @@ def _one_by_one(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tup
 
 def _note_cost(address: str, paths: Sequence[str]) -> None:
     """Say where starting processes for these files takes longer than it saves."""
-    from mechdesign.data.data_set import rows_about
     from mechdesign.work.cluster import does_not_pay
 
     note = does_not_pay(address, rows_about(paths))

@@ -79,7 +79,7 @@ sys.setprofile(None)
 print(code, len(entered))
 """
 MOST_ENTERED = {
-    "build": (35, "build m.toml -o m.json"),
+    "build": (34, "build m.toml -o m.json"),
     "randomize": (30, "randomize m.json people.csv -o reports.csv"),
     "estimate": (32, "estimate m.json reports.csv"),
 }
