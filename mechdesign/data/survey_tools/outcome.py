@@ -21,10 +21,16 @@ from mechdesign.data.survey_tools import (
     statistics_files,
     surveymonkey,
 )
-from mechdesign.data.survey_tools.export import IDENTIFYING, Export, ExportColumn, unique_name
-from mechdesign.data.survey_tools.identifying import identifying_reason
+from mechdesign.data.survey_tools.export import (
+    IDENTIFYING,
+    Export,
+    ExportColumn,
+    RowRule,
+    identifying_reason,
+    selected_rows,
+    unique_name,
+)
 from mechdesign.data.survey_tools.questions import ImportedQuestion, NoQuestionError, draft_item, draft_ticks
-from mechdesign.data.survey_tools.rows import RowRule, selected_rows
 from mechdesign.data.text_files import PLAIN, RECOGNIZED, FileForm, file_rows
 
 TOOLS = (qualtrics, surveymonkey, limesurvey, redcap, google_forms)
