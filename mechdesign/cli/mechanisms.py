@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -300,6 +299,8 @@ def plain_form(name: str) -> str:
     >>> [plain_form(name) for name in (" Yes", "1.0", "01", "1,0", "e\u0301", "no\u200b", "-0")]
     ['yes', '1', '1', '1', 'é', 'no', '0']
     """
+    import unicodedata
+
     from mechdesign.exact.numbers import number_of_text
 
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
@@ -347,6 +348,8 @@ def _noted(what: str, groups: Sequence[Sequence[str]]) -> str:
 
 def _shown(name: str) -> str:
     """Return a name in quotes, with escapes where it looks like another one."""
+    import unicodedata
+
     return repr(name) if unicodedata.is_normalized("NFKC", name) else ascii(name)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -345,6 +344,8 @@ class Work:
 
     def _look(self, table: FileTable, is_whole: bool) -> None:
         """Do to the beginning of the standard input what is to be done to all of it, and forget that."""
+        from dataclasses import replace
+
         from mechdesign.collect.collecting import Settings
         from mechdesign.report.counting import COUNTING, Header, server_of
 
