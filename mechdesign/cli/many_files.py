@@ -28,7 +28,6 @@ from mechdesign.data.intake import Block, MissingRule, length
 from mechdesign.data.outputs import DATA, is_folder, require_folder, require_output, whole_folder
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.data.text_files import PLAIN, FileForm, plain_suffix
-from mechdesign.data.writing import write_blocks
 from mechdesign.export.messages import MessageReader
 from mechdesign.report.counting import Counting, count_one, require_one_question, require_one_set, server_of
 from mechdesign.work.bars import Watch
@@ -86,6 +85,8 @@ def reports_of(operation: Operation, table: Any, settings: Settings) -> Iterator
 
 def randomize_one(operation: Operation, table: Any, settings: Settings, place: Path) -> tuple[int, list[str]]:
     """Write the reports of a file to a file; return the number of rows and the columns."""
+    from mechdesign.data.writing import write_blocks  # counting writes none
+
     blocks = reports_of(operation, table, settings)
     first = next(blocks)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -294,6 +295,8 @@ def randomized(work: Work, paths: Sequence[str]) -> str:
 
 
 def _into_one(work: Work, paths: Sequence[str]) -> str:
+    from mechdesign.data.writing import write_blocks
+
     output = work.options.output
     require_output(output, [work.owner, *paths], work.options.force)
     settings, columns = seeded(work.mechanism, work.settings), list[str]()
