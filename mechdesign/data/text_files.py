@@ -23,7 +23,6 @@ from typing import IO, Any, cast
 
 from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.values import frozen_value
-from mechdesign.data.outputs import WORKBOOKS
 
 HEAD = 16
 """Bytes by which a format is recognized."""
@@ -513,41 +512,3 @@ class TextFile:
             f"{what}; it may be in Windows-1252 ('ANSI'), as Excel saves 'CSV'",
             "save it as 'CSV UTF-8', or add --encoding windows-1252",
         )
-
-
-def file_rows(
-    path: str | os.PathLike[str], name: str, form: FileForm = PLAIN, most: int = 1 << 30
-) -> list[list[str]]:
-    r"""Return all rows of a table in a text file or a workbook, the header's among them, as texts.
-
-    Raises
-    ------
-    DataError
-        When it cannot be read, or its text is longer than ``most`` characters.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "codes.csv"
-    >>> _ = place.write_text("name;labels\nsmokes;no|yes\n")
-    >>> file_rows(place, "codes.csv")
-    [['name', 'labels'], ['smokes', 'no|yes']]
-    """
-    if Path(path).suffix.lower() in WORKBOOKS:
-        from mechdesign.data.workbooks import sheet_rows
-
-        return sheet_rows(path, name, form)
-    if form.sheet:
-        raise DataError(name, "has no sheets", "omit --sheet")
-    file = TextFile(path, name, form)
-    with file.errors(), file.open() as binary:
-        stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-        text = stream.read(most + 1)
-    if len(text) > most:
-        raise DataError(name, f"is longer than {most >> 20} MiB", "name another file")
-    if "\0" in text:
-        raise DataError(name, "holds NUL bytes, which no text has", "save it as text in UTF-8")
-    with file.errors():
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=file.delimiter, strict=True)
-        rows = list(reader)
-    return rows[file.extra_lines :]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, printable, suggestion
+from mechdesign.data.data_set import file_rows
 from mechdesign.data.decimals import DecimalSigns
 from mechdesign.data.identifiers import is_person_column
 from mechdesign.data.survey_tools import (
@@ -31,7 +32,7 @@ from mechdesign.data.survey_tools.export import (
     unique_name,
 )
 from mechdesign.data.survey_tools.questions import ImportedQuestion, NoQuestionError, draft_item, draft_ticks
-from mechdesign.data.text_files import PLAIN, RECOGNIZED, FileForm, file_rows
+from mechdesign.data.text_files import PLAIN, RECOGNIZED, FileForm
 
 TOOLS = (qualtrics, surveymonkey, limesurvey, redcap, google_forms)
 """The tools whose exports are tables, in the order in which their marks are looked for."""
