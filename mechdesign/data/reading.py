@@ -229,7 +229,7 @@ class FileTable(ABC):
     def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
         start = time.monotonic()
-        bar: ProgressBar | None = None  # a file of one block needs none
+        bar: ProgressBar | None = None  # what is read at once needs none
         with ExitStack() as until_read:
             for values, missing, part in same_size(self._raw(columns)):
                 any_rows = True
@@ -243,7 +243,7 @@ class FileTable(ABC):
                 if length(block):
                     any_left = True
                     yield block
-                if bar is None and self.shows and first > rows:
+                if bar is None and self.shows and part < 1.0:
                     label = f"reading {os.path.basename(self.name)}"
                     bar = until_read.enter_context(ProgressBar(label, start=start))
                 if bar is not None:
