@@ -197,7 +197,7 @@ def count_on(
     copies : Copies
         Gets the files, and refuses those that were counted before.
     """
-    from mechdesign.work.cluster import merge_pieces
+    from mechdesign.work.parallel import merge_pieces
 
     with Watch("files") as watch:
         pieces = [(os.path.abspath(path), path) for path in paths]
@@ -236,7 +236,7 @@ def randomize_on(
         (os.path.abspath(path), path, operation, number, str(place))
         for number, (path, place) in enumerate(zip(paths, places, strict=True))
     ]
-    from mechdesign.work.cluster import run_pieces
+    from mechdesign.work.parallel import run_pieces
 
     with Watch("files") as watch:
         results = run_pieces(client, randomize_piece, paths, pieces, order, watch)
@@ -263,7 +263,7 @@ def reports_counted(work: Work, paths: Sequence[str], address: str | None) -> Co
     """Return the counts of the reports in all files; nothing is counted when one has other columns."""
     require_one_set((work.data.table(path, work.missing) for path in paths), work.count_header)
     if address is not None:
-        from mechdesign.work.cluster import connected
+        from mechdesign.work.parallel import connected
 
         order = order_of(work.mechanism, work.owner, work.settings, work.missing, paths, work.data.form)
         with connected(address) as client:
@@ -333,7 +333,7 @@ def _on_cluster(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tup
     address = getattr(work.options, "dask", None)
     if address is None:
         return None
-    from mechdesign.work.cluster import connected
+    from mechdesign.work.parallel import connected
 
     order = order_of(work.mechanism, work.owner, work.settings, work.missing, paths, work.data.form)
     with connected(address) as client:
@@ -357,7 +357,7 @@ def _one_by_one(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tup
 
 def _note_cost(address: str, paths: Sequence[str]) -> None:
     """Say where starting processes for these files takes longer than it saves."""
-    from mechdesign.work.cluster import does_not_pay
+    from mechdesign.work.parallel import does_not_pay
 
     note = does_not_pay(address, rows_about(paths))
     if note:

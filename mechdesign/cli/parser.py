@@ -555,7 +555,7 @@ def _cluster(address: str | None) -> Iterator[None]:
         return
     import joblib
 
-    from mechdesign.work.cluster import connected
+    from mechdesign.work.parallel import connected
 
     with connected(address), joblib.parallel_config(backend="dask"):
         yield
