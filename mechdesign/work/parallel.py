@@ -93,6 +93,11 @@ ALONE = 1.0
 """Seconds for which work is done in this process before others are started: they cost about as much."""
 
 
+def _always(result: Any) -> bool:
+    """Whether a result is final: every one."""
+    return True
+
+
 @dataclass(frozen=True)
 class Task:
     """A piece of work: a function of the top level of a module, its arguments, a label and a key.
@@ -104,7 +109,7 @@ class Task:
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    is_final: Callable[[Any], bool] = lambda result: True
+    is_final: Callable[[Any], bool] = _always
 
 
 class Watcher(Protocol):
