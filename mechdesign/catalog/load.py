@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mechdesign.catalog.data_settings import DATA_KEYS, DataSettings
 from mechdesign.catalog.shipped import check_keys, is_model, is_survey, models, models_folder, read_toml
 from mechdesign.core.errors import (
     MechDesignError,
@@ -32,6 +31,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.core.values import changed, encode, frozen_value
 from mechdesign.data.about import About
+from mechdesign.data.intake import DATA_KEYS, DataSettings
 from mechdesign.families import problem_class
 
 if TYPE_CHECKING:

@@ -209,8 +209,7 @@ def _collect(options: argparse.Namespace) -> int:
 
 def _enter(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import counted
-    from mechdesign.ledger.entries import entries_of
-    from mechdesign.ledger.ledger import record_collections
+    from mechdesign.ledger.ledger import entries_of, record_collections
 
     entries = entries_of(options.entries)
     try:

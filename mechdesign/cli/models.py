@@ -257,7 +257,7 @@ def _show(options: argparse.Namespace) -> int:
             print(problem_text(problem_class, terminal_width()))
         return FINE
     if options.program:
-        from mechdesign.solvers.statement_text import program_dict, program_text
+        from mechdesign.solvers.statement import program_dict, program_text
 
         model = model_of(options)
         if options.json:

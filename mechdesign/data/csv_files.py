@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, counted
 from mechdesign.data.arrow import numbers_of
 from mechdesign.data.decimals import QUOTED_COMMA, DecimalSigns
-from mechdesign.data.forms import RECOGNIZED, head_rows
 from mechdesign.data.intake import Coded, Mask, Values, texts
-from mechdesign.data.outputs import require_one_header
 from mechdesign.data.reading import FileTable, Raw, require_short
-from mechdesign.data.text_files import TextFile
+from mechdesign.data.text_files import RECOGNIZED, TextFile, head_rows, require_one_header
 
 MARK = "'"
 """What is written before such a text."""

@@ -1,6 +1,7 @@
 """Tables in blocks, and what a mechanism takes from them: its columns, and rows without a value.
 
-No file has to fit into memory; an error says what is not a column.
+No file has to fit into memory; an error says what is not a column. The table ``[data]`` of a model has the
+columns, their ranges, and what to do with missing values.
 
 A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
 Data of other programs have words and numbers that stand for a missing value.
@@ -10,21 +11,23 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, option
-from mechdesign.core.validation import one_of
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.validation import number, one_of
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
 
 if TYPE_CHECKING:
+    from mechdesign.collect.base import Mechanism
     from mechdesign.export.messages import MessageReader
 
 FEW = 8
@@ -240,6 +243,74 @@ class Intake:
         return cls(tuple(document["columns"]), document["missing"])
 
 
+DATA_KEYS = ("columns", "range", "missing")
+
+
+@frozen_value()
+class DataSettings:
+    """Where a model's data come from.
+
+    Attributes
+    ----------
+    intake : Intake
+        Columns, and what to do with missing values.
+    ranges : tuple of (low, high)
+        Of the numbers: one for all columns, one each, or none.
+
+    Examples
+    --------
+    >>> DataSettings.of({"columns": ["age"], "range": [17, 90], "missing": "drop"}).ranges
+    ((17.0, 90.0),)
+    """
+
+    intake: Intake = attrs.field(factory=Intake)
+    ranges: tuple[tuple[float, float], ...] = ()
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> DataSettings:
+        """Return the settings of a table of a model file."""
+        columns = table.get("columns", [])
+        if isinstance(columns, str):
+            columns = [columns]
+        if not isinstance(columns, list):
+            raise ParameterError("columns", f"expected a list of names, got {columns!r}")
+        intake = Intake(tuple(columns), table.get("missing", "refuse"))
+        return cls(intake, _ranges(table.get("range", [])))
+
+    def overridden(
+        self,
+        columns: Sequence[str] | None = None,
+        ranges: Sequence[Sequence[float]] | None = None,
+        missing: str | None = None,
+    ) -> DataSettings:
+        """Return the settings with those of a command line in the place of the file's."""
+        intake = Intake(
+            tuple(columns) if columns else self.intake.columns,
+            self.intake.missing if missing is None else missing,
+        )
+        settings = changed(self, intake=intake)
+        return changed(settings, ranges=_ranges([list(pair) for pair in ranges])) if ranges else settings
+
+    def applied(self, mechanism: Mechanism) -> Mechanism:
+        """Return the mechanism for these data."""
+        if self == DataSettings():
+            return mechanism
+        try:
+            return mechanism.for_data(self.intake, self.ranges)
+        except ParameterError as error:
+            raise error.inside("[data]") from None
+
+
+def _ranges(value: Any) -> tuple[tuple[float, float], ...]:
+    if not isinstance(value, list):
+        raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
+    pairs = value if value and isinstance(value[0], list) else [value] if value else []
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
+    return tuple((number("range", low), number("range", high)) for low, high in pairs)
+
+
 READ_AS_MISSING = frozenset(
     [
         *("", ".", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
@@ -301,8 +372,9 @@ class MissingRule:
         The category in which missing values are counted.
     reports : bool
         Whether the columns hold reports, which are never empty.
-    messages : MessageReader, optional
-        Reads the messages of clients among the lines of a file; without one, any rows of theirs are taken.
+    messages : callable, optional
+        Returns what reads the messages of clients, for a file that has some; without one, any rows of theirs
+        are taken.
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
         them. A row that lacks only such values is not dropped.
@@ -330,7 +402,7 @@ class MissingRule:
     reports: bool = False
     optional: frozenset[str] = frozenset()
     blank: frozenset[str] = frozenset()
-    messages: MessageReader | None = field(default=None, repr=False, compare=False)
+    messages: Callable[[], MessageReader] | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 
@@ -338,6 +410,11 @@ class MissingRule:
         one_of("missing", self.rule, MISSING)
         numbers = (number_of_text(code) for code in self.codes)
         self._numbers = frozenset(number for number in numbers if number is not None)
+
+    def with_messages(self, reader: Callable[[], MessageReader]) -> MissingRule:
+        """Return this rule; one for reports has the messages of clients read, where a file has some."""
+        self.messages = reader if self.reports else None
+        return self
 
     def is_missing(self, value: Any) -> bool:
         """Return whether a text or a number of a table stands for no value.

@@ -7,17 +7,21 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from operator import itemgetter
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, unread
 from mechdesign.data.intake import MESSAGE_FORMAT, Coded, Mask, Values, plain_column
-from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
+from mechdesign.data.text_files import HEAD, require_text
 from mechdesign.data.uniform_lines import LineForm
 from mechdesign.work.files import parse_json
+
+if TYPE_CHECKING:
+    from mechdesign.export.messages import MessageReader
 
 BYTES = 1 << 21
 """What is read at a time; its lines become a piece."""
@@ -289,11 +293,16 @@ class JsonTable(FileTable):
         result: list[dict[str, Any]] = rows
         return result
 
+    @cached_property
+    def _reader(self) -> MessageReader | None:
+        """What reads the messages in this file; None where rows of any are taken."""
+        return None if self.missing.messages is None else self.missing.messages()
+
     def _rows_of_message(self, where: str, message: dict[str, Any]) -> Any:
         """Return the rows of a message; where reports are read, it is one of their mechanism and survey."""
-        if self.missing.messages is None:
+        if self._reader is None:
             return message.get("rows")
         try:
-            return self.missing.messages.rows_in_file(message)
+            return self._reader.rows_in_file(message)
         except DataError as error:
             raise DataError(where, error.what, "give messages that clients of this survey sent") from None

@@ -7,11 +7,12 @@ A file that a command gets twice, by two names or as a copy, would count twice i
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import stat
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
 from mechdesign.core.values import frozen_value
-from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import ROWS, Block, Coded, Mask, MissingRule, Values, length
+from mechdesign.data.text_files import PLAIN, FileForm
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
 
@@ -227,8 +228,9 @@ class FileTable(ABC):
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
-        stream = None if self.shows else io.StringIO()
-        with ProgressBar(f"reading {os.path.basename(self.name)}", stream) as bar:
+        start = time.monotonic()
+        bar: ProgressBar | None = None  # what is read at once needs none
+        with ExitStack() as until_read:
             for values, missing, part in same_size(self._raw(columns)):
                 any_rows = True
                 self._first, self._kept = first, None
@@ -241,7 +243,11 @@ class FileTable(ABC):
                 if length(block):
                     any_left = True
                     yield block
-                bar.show(part, first)
+                if bar is None and self.shows and part < 1.0:
+                    label = f"reading {os.path.basename(self.name)}"
+                    bar = until_read.enter_context(ProgressBar(label, start=start))
+                if bar is not None:
+                    bar.show(part, first)
         if not any_rows and not self.needs_rows:
             return
         if not any_rows:

@@ -30,9 +30,9 @@ from mechdesign.core.errors import DataError, MechDesignError, option, unread
 from mechdesign.core.values import frozen_value
 from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
-from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import Block, Coded, MissingRule, Source
 from mechdesign.data.reading import Copies, CountedFile
+from mechdesign.data.text_files import PLAIN, FileForm
 from mechdesign.exact.numbers import file_values, plain_values
 from mechdesign.work.files import parse_json, read_text, whole_file
 
@@ -352,8 +352,6 @@ def require_codes(
         What is stated about the form of the file.
     """
     coded = mechanism.bare_codes()
-    if not any(size for _, size in coded):
-        return
     try:
         table = open_table(path, MissingRule("drop"), form=form)
         places = list(columns or mechanism.data_columns or table.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.json_lines import JsonTable
 from mechdesign.export import Receiver
 from mechdesign.export.known_answers import self_check
-from mechdesign.export.messages import with_messages
+from mechdesign.export.messages import MessageReader
 from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
@@ -135,7 +136,7 @@ def is_counted(mechanism, text, path):
     path.write_text(text + "\n", encoding="utf-8")
     operation = operation_of(mechanism.operations(), "estimate", mechanism.type)
     settings = operation.settings({})
-    rule = with_messages(rule_for(mechanism, operation), mechanism)
+    rule = rule_for(mechanism, operation).with_messages(partial(MessageReader, mechanism))
     try:
         new_server(mechanism).count_table(JsonTable(path, rule), settings)
     except MechDesignError:

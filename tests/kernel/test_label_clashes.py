@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.cli.name_clashes import clashes_in, clashes_note
+from mechdesign.cli.mechanisms import clashes_in, clashes_note
 from mechdesign.collect import KaryResponse
 from mechdesign.collect.server import alphabets_of
 from mechdesign.families.shuffle.promise import Promise

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.cli.name_clashes import labels_note
+from mechdesign.cli.mechanisms import labels_note
 from mechdesign.collect import KaryResponse
 from mechdesign.collect.server import is_report, report_rule, risky_labels
 from mechdesign.core.errors import ParameterError, RowError

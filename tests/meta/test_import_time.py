@@ -132,7 +132,7 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
         "tomllib",
         "tempfile",
     )
-    unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
+    unused += ("mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
     unused += ("mechdesign.collect.finite", "mechdesign.report.tables")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.data.reading_{other}")))

@@ -20,7 +20,7 @@ from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.solve import find_method, methods_of, reason_against
 from mechdesign.families import problem_classes
 from mechdesign.report.compare import disagreements
-from mechdesign.solvers.statement_text import program_dict, program_text
+from mechdesign.solvers.statement import program_dict, program_text
 
 UNSTATED = {
     "deployed-frequencies",
