@@ -230,7 +230,7 @@ SURVEY_UNUSED = (
     "mechdesign.families.survey.server",
     "mechdesign.families.survey.limit",
     "mechdesign.solvers.linear",
-    "mechdesign.core.sensitivity",
+    "mechdesign.solvers.sensitivity",
     "zipfile",
     "shutil",
     "scipy",

@@ -42,13 +42,13 @@ from mechdesign.core.errors import (
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed, encode
 from mechdesign.data.about import About
 from mechdesign.data.intake import Block, Intake, Source
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket
 from mechdesign.families.shuffle.promise import MARGIN, MOST_INPUTS, Promise, largest_local, proven
+from mechdesign.solvers.solve import solve
 
 OTHERWISE, TAKE = (
     "a {} is none in which all users draw reports in the same way",

@@ -57,8 +57,8 @@ from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import SurveyMechanism
 
 if TYPE_CHECKING:
-    from mechdesign.core.sensitivity import Binding
     from mechdesign.show.figure import Figure
+    from mechdesign.solvers.sensitivity import Binding
 
 Array = NDArray[np.float64]
 
@@ -479,7 +479,7 @@ class SurveyPrices:
 
     def binding(self) -> Sequence[Binding]:
         """Return the prices of the requested standard errors that bind."""
-        from mechdesign.core.sensitivity import Binding
+        from mechdesign.solvers.sensitivity import Binding
 
         goal = self.problem.goal
         if goal == "mean":
