@@ -61,6 +61,7 @@ if _is_command():
 
 from mechdesign.core.extensions import FormerNames as _FormerNames, register_extension as _register  # noqa: E402 (the handler stands before it)
 
+_register("mechdesign.primitives", extends="families")
 _register("mechdesign.families", extends="families")
 _register("mechdesign.papers", extends="papers")
 _register("mechdesign.solvers.sensitivity", extends="sensitivity")
@@ -273,6 +274,7 @@ _SUBPACKAGES = (
         "foreign",
         "ledger",
         "papers",
+        "primitives",
         "report",
     ),
     *("serve", "show", "solvers", "survey", "work"),

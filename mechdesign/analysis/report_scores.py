@@ -31,7 +31,7 @@ def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> (scores,) = scores_of(KaryResponse.of(2, 1.0, labels=["no", "yes"]), ["yes", "no"])
     >>> scores.values.round(3)
     array([[-0.582,  1.582],

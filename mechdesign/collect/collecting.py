@@ -366,7 +366,7 @@ def other_reports(mechanism: Mechanism, mark: str, what: str = "mechanism") -> s
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> other_reports(KaryResponse.of(3, 1.0), "m3f2a91c07d4e")
     'another mechanism or survey (m3f2a91c07d4e, this one is m...)'
     """

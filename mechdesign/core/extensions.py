@@ -43,7 +43,7 @@ def register_extension(package: str, extends: str) -> None:
     package : str
         The dotted name.
     extends : str
-        What it brings: ``families`` (problems and mechanisms), ``papers`` (claims about the sources) or
+        What it brings: ``families`` (mechanisms and problems), ``papers`` (claims about the sources) or
         ``sensitivity`` (the function of this name, of a solution).
     """
     _EXTENSIONS[package] = extends
@@ -210,12 +210,21 @@ def offered(
             warn_of_former(f"{package}.{name}", present)
             return find(present)
         if name not in homes:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            return elsewhere(package, name)
         value = getattr(import_module(f"{package}.{homes[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
     return sorted(homes), find, lambda: sorted({*vars(sys.modules[package]), *homes})
+
+
+def elsewhere(package: str, name: str) -> Any:
+    """Return what a package offered by this name and another one offers now, with a warning."""
+    home = present_name(f"{package}.{name}")
+    if home is None or not hasattr(import_module(home.split()[0]), name):
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+    warn_of_former(f"{package}.{name}", f"{home}.{name}", stacklevel=4)
+    return getattr(import_module(home), name)
 
 
 def packaged_text(package: str, *names: str) -> str:

@@ -91,7 +91,7 @@ def page_texts(mechanism: Mechanism, settings: ExportSettings) -> PageTexts:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(2, 1.0).with_about(About("Umfrage", language="de-AT"))
     >>> page_texts(mechanism, ExportSettings()).words.code
     'de'

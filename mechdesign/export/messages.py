@@ -65,7 +65,7 @@ class MessageReader:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> reader = MessageReader(mechanism)
     >>> head = {"format": "mechdesign-report", "version": 1, "fingerprint": mechanism.fingerprint}
@@ -176,7 +176,7 @@ def with_messages(rule: MissingRule, mechanism: Mechanism) -> MissingRule:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> from mechdesign.data.intake import MissingRule
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> with_messages(MissingRule(), mechanism).messages is None

@@ -36,7 +36,7 @@ def silences(recipe: Recipe, groups: Sequence[Sequence[int]] = ()) -> tuple[Frac
     >>> recipe = SurveyMechanism.of(questions, 1.0, shares=[1, 1, 2]).recipe()
     >>> silences(recipe), silences(recipe, [(0, 1), (2,)])
     ((Fraction(3, 4), Fraction(3, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(1, 2)))
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> silences(KaryResponse.of(3, 1.0).recipe())
     (Fraction(0, 1),)
     """

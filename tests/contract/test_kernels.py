@@ -7,9 +7,9 @@ import pytest
 
 from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.collector import Collector
-from mechdesign.collect.kary import KaryRows
 from mechdesign.collect.kernel import Kernel, Rows
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives.kary import KaryRows
 from tests.meta.test_shown import MECHANISMS
 
 GRID = 1 << 12

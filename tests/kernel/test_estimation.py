@@ -9,9 +9,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.channel import KaryWeights
-from mechdesign.collect import FiniteChannel, FrequencyEstimate, KaryResponse, PrivacyTarget
+from mechdesign.collect import FrequencyEstimate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 from tests.support.channels import dense_weights
 
 SIXTEENTHS = {  # rows in sixteenths, so that every expected count is an exact double

@@ -6,7 +6,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
 from mechdesign.exact.bits import compiled, fitting, running, settle_bits, shortened
@@ -23,6 +22,7 @@ from mechdesign.families.marginals.oracles.support import corrected, of_parity, 
 from mechdesign.families.marginals.sets.shapes import floyd_members, packed_subsets
 from mechdesign.families.mean import CensoringInterval, Duchi
 from mechdesign.families.mean.bits import below_heads
+from mechdesign.primitives.kary import KaryResponse
 from tests.support.heads import decided
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None

@@ -133,7 +133,7 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
         "tempfile",
     )
     unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
-    unused += ("mechdesign.collect.finite", "mechdesign.report.tables")
+    unused += ("mechdesign.primitives.finite", "mechdesign.report.tables")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.data.reading_{other}")))
     for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):

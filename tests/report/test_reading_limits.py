@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.data import data_set, outputs as formats
 from mechdesign.data.data_set import open_table
 from mechdesign.data.forms import COMPRESSIONS, UTF_16
 from mechdesign.data.json_lines import json_problem
 from mechdesign.data.outputs import FORMATS
+from mechdesign.primitives import KaryResponse
 from mechdesign.work.files import parse_json
 from tests.meta.test_shown import MECHANISMS
 

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism, mechanism_type
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Problem, Variables, companion
@@ -30,6 +28,8 @@ from mechdesign.families.marginals.covering_design_methods import run_portfolio 
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares
 from mechdesign.families.marginals.view_errors import View, contained, terms_of
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import share_in
 from mechdesign.solvers.descent import ErrorTerms
 from mechdesign.solvers.solve import methods_of, reason_against, solve
 

@@ -35,7 +35,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.oracle import best_size, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
@@ -50,6 +49,7 @@ from mechdesign.families.marginals.weeks.cells import KINDS
 from mechdesign.families.marginals.weeks.law import single_variance
 from mechdesign.families.marginals.weeks.numbers import bin_edges, increasing
 from mechdesign.families.marginals.weeks.response import WeeklyResponse
+from mechdesign.primitives.oracle import best_size, subset_variance
 
 Array = NDArray[np.float64]
 

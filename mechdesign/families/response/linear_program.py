@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.metric import needed_pairs
-from mechdesign.collect.finite import cleaned, constant_rows, least_mixing, merged_rows
 from mechdesign.core.problem import Outcome, Problem
 from mechdesign.core.values import frozen_value
 from mechdesign.families.response.randomized_response import RandomizedResponse
+from mechdesign.primitives.finite import cleaned, constant_rows, least_mixing, merged_rows
 
 if TYPE_CHECKING:
     from mechdesign.solvers.linear import LinearProgram, LinearResult

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.audit.totals import Collected
 from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.kernel import Answer, Recipe, rng_alone
 from mechdesign.collect.server import damage_refused
+from mechdesign.collect.totals import Collected
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import (
     CertificateError,

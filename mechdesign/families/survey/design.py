@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.combine import question_kind
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import FormerAttribute
@@ -55,6 +54,7 @@ from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.primitives.combine import question_kind
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

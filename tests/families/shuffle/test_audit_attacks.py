@@ -19,10 +19,10 @@ from mechdesign.audit.channel import (
     true_epsilon,
 )
 from mechdesign.audit.metric import MetricChannel, needed_pairs
-from mechdesign.collect import PrivacyTarget
 from mechdesign.core.errors import MechDesignError
 from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.contract.incentives import audit_menu, monotonicity
+from mechdesign.primitives import PrivacyTarget
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingArray,

@@ -35,9 +35,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import composed, weakest
 from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.about import HasSurvey, Sealed, other_owner, owner_entries
-from mechdesign.collect.base import mechanism_packages, mechanism_types
+from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.codec import Codes, Domain
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.kernel import row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import (
@@ -48,11 +47,12 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
-from mechdesign.core.extensions import class_with
+from mechdesign.core.extensions import FAMILIES, class_with, extensions
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, view_weights
+from mechdesign.primitives.kary import KaryResponse
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 Array = NDArray[np.float64]
@@ -343,7 +343,7 @@ def question_kind(word: str) -> QuestionKind:
     >>> question_kind("number").mechanism(QuestionForm((2,), Domain(0, 1)), 1.0, 1.0).audit().holds
     True
     """
-    places = QuestionKind.__subclasses__, "question_kind", word, mechanism_packages()
+    places = QuestionKind.__subclasses__, "question_kind", word, extensions(FAMILIES)
     kind = class_with(*places)
     if kind is None and mechanism_types():  # which imports what other distributions bring
         kind = class_with(*places)

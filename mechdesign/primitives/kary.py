@@ -24,7 +24,7 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collector import FrequencyMechanism, reported_alike
 from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
 from mechdesign.collect.kernel import Kernel
-from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
+from mechdesign.collect.report_scores import MOST_ENTRIES, ReportScores, counted_scores
 from mechdesign.collect.scores import SINGULAR, Scores, score_steps
 from mechdesign.core.certificate import PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError, counted
@@ -38,10 +38,10 @@ from mechdesign.core.validation import (
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import TOTAL, exp_written
+from mechdesign.primitives.oracle import Moments, Oracle, Shares, bernoulli, supported_scores
 
 if TYPE_CHECKING:
     from mechdesign.collect.kernel import Steps
-    from mechdesign.collect.report_scores import ReportScores
 
 Array = NDArray[np.float64]
 
@@ -496,8 +496,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return self.weights.kept == self.weights.size
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
-        from mechdesign.collect.report_scores import MOST_ENTRIES, counted_scores, supported_scores
-
         is_large = self.keeps_all and len(reports) * self.labels.size > MOST_ENTRIES
         return ((supported_scores if is_large else counted_scores)(self, reports),)
 
