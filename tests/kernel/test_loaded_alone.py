@@ -9,7 +9,7 @@ import mechdesign as md
 from mechdesign.collect.base import mechanism_types
 from mechdesign.core import extensions as kinds
 
-PACKAGES = ("mechdesign.collect", "mechdesign.families")
+PACKAGES = ("mechdesign.primitives", "mechdesign.families")
 
 PROGRAM = """
 import sys
