@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mechdesign.collect.asked import AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.kernel import Recipe
+from mechdesign.collect.kernel import AskedNumber, AskedText, Recipe
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
 from mechdesign.export.clients import ExportSettings

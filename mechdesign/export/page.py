@@ -11,8 +11,8 @@ import html
 import re
 from typing import Any
 
-from mechdesign.collect.asked import AskedText
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.kernel import AskedText
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError, ParameterError
 from mechdesign.data.about import EarlierWave

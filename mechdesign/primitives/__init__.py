@@ -9,8 +9,14 @@ if TYPE_CHECKING:
         PrivacyTarget as PrivacyTarget,
         make_private as make_private,
     )
-    from mechdesign.primitives.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
+    from mechdesign.primitives.kary import KaryResponse as KaryResponse
+    from mechdesign.primitives.kary_channel import KaryChannel as KaryChannel
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
-        __name__, {"finite": "FiniteChannel PrivacyTarget make_private", "kary": "KaryChannel KaryResponse"}
+        __name__,
+        {
+            "finite": "FiniteChannel PrivacyTarget make_private",
+            "kary": "KaryResponse",
+            "kary_channel": "KaryChannel",
+        },
     )

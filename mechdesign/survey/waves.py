@@ -24,9 +24,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.analysis.change import Change, Row, change_between
-from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber, AskedText
+from mechdesign.analysis.student import Change, Row, change_between
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.kernel import Asked, AskedChoice, AskedNumber, AskedText
 from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import MethodError, ParameterError, counted, decimals_of, option
 from mechdesign.core.guarantee import Guarantee, exact_text

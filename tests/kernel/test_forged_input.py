@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import KaryWeights
 from mechdesign.collect import Aggregator
 from mechdesign.collect.base import FORMAT, VERSION, digest, load_mechanism
 from mechdesign.collect.codec import Labels, as_floats
@@ -21,6 +20,7 @@ from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi
 from mechdesign.families.mean.attribute_tables import AttributeAggregator
 from mechdesign.families.mean.means import MeanAggregator
 from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.primitives.kary import KaryWeights
 
 
 @pytest.fixture(scope="module")

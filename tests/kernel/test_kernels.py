@@ -8,7 +8,7 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
-from mechdesign.exact.bits import compiled, fitting, running, settle_bits, shortened
+from mechdesign.exact.bits import compiled, settle_bits, shortened
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
@@ -22,6 +22,7 @@ from mechdesign.families.marginals.oracles.support import corrected, of_parity, 
 from mechdesign.families.marginals.sets.shapes import floyd_members, packed_subsets
 from mechdesign.families.mean import CensoringInterval, Duchi
 from mechdesign.families.mean.bits import below_heads
+from mechdesign.primitives.hashing import fitting, running
 from mechdesign.primitives.kary import KaryResponse
 from tests.support.heads import decided
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.analysis.change import Change
+from mechdesign.analysis.student import Change
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.data.about import About, QuestionText
 from mechdesign.export import ExportSettings, export

@@ -39,7 +39,7 @@ from mechdesign.families.workload.event_release import EventRelease
 from mechdesign.families.workload.prefix import best_prefix_channel
 from mechdesign.primitives import FiniteChannel, KaryResponse
 from mechdesign.primitives.finite import PrivacyTarget
-from mechdesign.primitives.kary import KaryChannel
+from mechdesign.primitives.kary_channel import KaryChannel
 from mechdesign.work.cache import Cache, key_of
 from tests.support.protocols import PROTOCOLS, made
 

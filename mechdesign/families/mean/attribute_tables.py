@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import AskedNumber
 from mechdesign.collect.codec import Array, Codec, Codes, Domain, Labels, as_floats
 from mechdesign.collect.collecting import (
     CLIP,
@@ -36,6 +35,7 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.intervals import FEWEST, Limits
+from mechdesign.collect.kernel import AskedNumber
 from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted

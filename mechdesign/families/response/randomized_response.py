@@ -37,7 +37,8 @@ from mechdesign.families.response.parameters import (
     mutual_information_bits,
 )
 from mechdesign.primitives.finite import FiniteChannel, PrivacyTarget
-from mechdesign.primitives.kary import KaryChannel, KaryResponse
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 
 if TYPE_CHECKING:
     import cvxpy

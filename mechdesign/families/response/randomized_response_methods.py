@@ -50,7 +50,7 @@ from mechdesign.families.response import (
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.parameters import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
-from mechdesign.primitives.kary import KaryChannel
+from mechdesign.primitives.kary_channel import KaryChannel
 from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:

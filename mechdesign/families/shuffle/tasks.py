@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
 from mechdesign.collect.intervals import Limits
+from mechdesign.collect.kernel import AskedChoice, AskedNumber
 from mechdesign.core.errors import RowError, counted, margin_text
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, json_object

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
+from mechdesign.collect.kernel import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone
 from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding

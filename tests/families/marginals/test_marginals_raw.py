@@ -22,7 +22,8 @@ from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals import make_consistent
 from mechdesign.families.marginals.views import effect_variance
 from mechdesign.primitives.attributes import Attributes
-from mechdesign.primitives.kary import KaryChannel, KaryResponse
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches, surveys
 
 REPETITIONS = 100

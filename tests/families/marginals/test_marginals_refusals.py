@@ -9,7 +9,8 @@ from mechdesign.core.errors import DataError, EstimationError, ParameterError, U
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.primitives.attributes import Attributes
-from mechdesign.primitives.kary import KaryChannel, KaryResponse
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]
