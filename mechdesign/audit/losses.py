@@ -256,15 +256,6 @@ def on_lattice(losses: Doubles, probability: Doubles, exponent: int) -> Losses:
     return Losses(exponent, first, mass, 0.0, 8.0 * (len(losses) + 16) * UNIT)
 
 
-def losses_to(bound: Callable[[float], float], reach: float, exponent: int, end: float) -> Losses:
-    """Return the law of :func:`losses_of` for a mechanism that has no delta from an epsilon ``end`` on.
-
-    So it has no mass at infinity.
-    """
-    last = math.ceil(Fraction(end) / Fraction(2) ** exponent) + 1
-    return losses_of(lambda epsilon: 0.0 if epsilon >= end else bound(epsilon), reach, exponent, last)
-
-
 def losses_of(
     bound: Callable[[float], float], reach: float, exponent: int, last: int | None = None
 ) -> Losses:

@@ -19,7 +19,6 @@ own; others say them themselves, or say that they have none:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -310,21 +309,3 @@ def relative_likelihoods(likelihood: Array) -> Array:
     """Return likelihoods whose largest one of each report is 1."""
     result: Array = likelihood / likelihood.max(axis=1, keepdims=True)
     return result
-
-
-def combined(parts: Sequence[ReportScores]) -> ReportScores:
-    """Return the scores of several pieces of reports to one question, one after the other."""
-    first, support = parts[0], None
-    if first.support is not None:
-        reads = [part.support.read for part in parts if part.support is not None]
-        support = replace(first.support, read=np.concatenate(reads))
-        if any(part.is_large for part in parts):
-            parts = [part.without_table() for part in parts]
-    likelihood = [part.likelihood for part in parts if part.likelihood is not None]
-    return replace(
-        first,
-        values=np.concatenate([part.values for part in parts]),
-        information=np.concatenate([part.information for part in parts]),
-        likelihood=np.concatenate(likelihood) if len(likelihood) == len(parts) else None,
-        support=support,
-    )

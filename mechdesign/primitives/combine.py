@@ -42,6 +42,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import (
     DataError,
     ModelFileError,
+    ParameterError,
     RowError,
     UnknownNameError,
     suggestion,
@@ -50,8 +51,8 @@ from mechdesign.core.errors import (
 from mechdesign.core.extensions import FAMILIES, class_with, extensions
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.data.identifiers import identifier_or
-from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, view_weights
+from mechdesign.exact.numbers import rational, text_of
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.primitives.kary import KaryResponse
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
@@ -61,6 +62,23 @@ PartT = TypeVar("PartT")
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
+
+
+def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
+    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
+    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
+    if len(exact) != count:
+        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
+    if min(exact) <= 0:
+        raise ParameterError("shares", "must be positive", "omit views that no user reports")
+    parts = [share * TOTAL / sum(exact) for share in exact]
+    rounded = [math.floor(part) for part in parts]
+    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
+    for place in order[: TOTAL - sum(rounded)]:
+        rounded[place] += 1
+    if min(rounded) < 1:
+        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
+    return tuple(rounded)
 
 
 class Split(Sealed, Generic[PartT]):

@@ -12,7 +12,7 @@ import pytest
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, EstimationError, MechDesignError
-from mechdesign.exact.randomness import TOTAL, view_weights
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals import MarginalAggregator, MarginalRelease
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -24,6 +24,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.views import covered_order
 from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.combine import view_weights
 from mechdesign.primitives.kary import KaryResponse
 from mechdesign.primitives.oracle import cell_variance
 
