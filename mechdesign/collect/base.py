@@ -207,8 +207,7 @@ class Mechanism(Explained, WithTables, WithAbout):
 
         Examples
         --------
-        >>> from mechdesign.primitives.finite import FiniteChannel
-        >>> from mechdesign.primitives.finite import PrivacyTarget
+        >>> from mechdesign.primitives import FiniteChannel, PrivacyTarget
         >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
         >>> channel.explained()[-1]
         'Of 1000 users whose answer is 1, about 250 report 0 and about 750 report 1.'
