@@ -28,11 +28,11 @@ from mechdesign.core.extensions import in_papers
 from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of
 from mechdesign.core.values import changed, encode, frozen_value
 from mechdesign.data.about import About
 from mechdesign.data.intake import DATA_KEYS, DataSettings
 from mechdesign.families import problem_class
+from mechdesign.solvers.solve import methods_of
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable

@@ -177,7 +177,7 @@ def without_identity(mechanism: Mechanism, path: str) -> str:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> print(without_identity(KaryResponse.of(3, 1.0), "mood.json"))
     mood.json: has no survey identity (it was saved without one, or built by an earlier release): reports ...
     """

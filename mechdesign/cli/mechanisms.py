@@ -167,9 +167,9 @@ def _choose(options: argparse.Namespace) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import printable
-    from mechdesign.core.solve import solve
     from mechdesign.core.values import encode
     from mechdesign.data.outputs import MECHANISM, require_suffix
+    from mechdesign.solvers.solve import solve
 
     require_suffix(options.output, MECHANISM)
     model, central = model_of(options), shuffled_of(options)

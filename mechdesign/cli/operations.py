@@ -86,9 +86,9 @@ def _randomize_options(randomize: argparse.ArgumentParser) -> None:
 
 
 def _estimate_options(estimate: argparse.ArgumentParser) -> None:
-    from mechdesign.collect.attributes import MARGINAL
     from mechdesign.collect.collecting import COLUMN, POPULATION, UNMARKED, Option
     from mechdesign.collect.collector import SIMPLEX
+    from mechdesign.primitives.attributes import MARGINAL
 
     raw = Option("raw", "flag", "unbiased marginals, with intervals")
     text = "weight of the penalty on joint shares: a number, or cross-validated"

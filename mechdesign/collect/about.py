@@ -177,7 +177,7 @@ def owner_entries(mechanism: HasSurvey) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> list(owner_entries(KaryResponse.of(3, 1.0)))
     ['mechanism']
     >>> owner_entries(KaryResponse.of(3, 1.0).described("a", id="b"))
@@ -201,7 +201,7 @@ def other_owner(mechanism: HasSurvey, survey: object, digest: object = None) -> 
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> print(other_owner(KaryResponse.of(3, 1.0).described("Mood", id="m-27"), "m-26"))
     the survey (id m-26), and this is the survey 'Mood' (id m-27)
     """

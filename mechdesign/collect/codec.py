@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber
+from mechdesign.collect.kernel import Asked, AskedChoice, AskedNumber
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, suggestion
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -290,23 +289,6 @@ def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
     if not low <= read <= high:
         raise CertificateError(field, f"{read} is not from {low} to {high}")
     return read
-
-
-def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
-    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
-    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
-    if len(exact) != count:
-        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
-    if min(exact) <= 0:
-        raise ParameterError("shares", "must be positive", "omit views that no user reports")
-    parts = [share * TOTAL / sum(exact) for share in exact]
-    rounded = [math.floor(part) for part in parts]
-    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
-    for place in order[: TOTAL - sum(rounded)]:
-        rounded[place] += 1
-    if min(rounded) < 1:
-        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
-    return tuple(rounded)
 
 
 DIGITS = 50

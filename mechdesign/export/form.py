@@ -17,9 +17,8 @@ from itertools import pairwise
 from math import comb
 from typing import Any
 
-from mechdesign.collect.asked import AskedNumber, AskedText
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.kernel import Recipe
+from mechdesign.collect.kernel import AskedNumber, AskedText, Recipe
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
 from mechdesign.exact.randomness import TOTAL
@@ -53,7 +52,7 @@ def silences(recipe: Recipe, groups: Sequence[Sequence[int]] = ()) -> tuple[Frac
     >>> recipe = SurveyMechanism.of(questions, 1.0, shares=[1, 1, 2]).recipe()
     >>> silences(recipe), silences(recipe, [(0, 1), (2,)])
     ((Fraction(3, 4), Fraction(3, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(1, 2)))
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> silences(KaryResponse.of(3, 1.0).recipe())
     (Fraction(0, 1),)
     """
@@ -161,7 +160,7 @@ def page_texts(mechanism: Mechanism, settings: ExportSettings) -> PageTexts:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(2, 1.0).with_about(About("Umfrage", language="de-AT"))
     >>> page_texts(mechanism, ExportSettings()).words.code
     'de'

@@ -64,7 +64,7 @@ class MessageReader:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> reader = MessageReader(mechanism)
     >>> head = {"format": "mechdesign-report", "version": 1, "fingerprint": mechanism.fingerprint}

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.audit.totals import PROMISES, Collected, Total, total_text
 from mechdesign.collect import totals
 from mechdesign.collect.base import CollectingMechanism, Mechanism, load_mechanism
+from mechdesign.collect.totals import PROMISES, Collected, Total, total_text
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
@@ -436,7 +436,7 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
     Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0, ...)
     """

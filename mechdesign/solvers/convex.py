@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Status
-from mechdesign.core.sensitivity import Binding
+from mechdesign.solvers.sensitivity import Binding
 
 if TYPE_CHECKING:
     import cvxpy

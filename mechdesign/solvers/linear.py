@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Status
-from mechdesign.core.sensitivity import Binding, current_starts
+from mechdesign.solvers.sensitivity import Binding, current_starts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

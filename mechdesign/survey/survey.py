@@ -22,13 +22,13 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.solve import solve
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
 from mechdesign.data.data_set import open_table
 from mechdesign.data.reading import Copies, require_different
 from mechdesign.export import ExportSettings, export
 from mechdesign.export.messages import MessageReader
+from mechdesign.solvers.solve import solve
 from mechdesign.survey.waves import WaveEstimates, next_wave, total_of_waves, wave_estimates
 
 KINDS = (Mechanism, Model)

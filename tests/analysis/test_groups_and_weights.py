@@ -16,11 +16,11 @@ from mechdesign.analysis.report_scores import scores_of
 from mechdesign.analysis.student import DifferenceLimits, holm, p_value
 from mechdesign.analysis.weights import raked, read_margins, weighted_estimate
 from mechdesign.collect.intervals import NormalLimits
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection
 from mechdesign.families.mean import Duchi
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
 
 YES = KaryResponse.of(2, 2.0, labels=["no", "yes"])
 

@@ -8,7 +8,6 @@ import pytest
 from mechdesign.analysis import regress
 from mechdesign.analysis.asking import answers_of
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import EstimationError, MechDesignError
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals.oracles import SubsetSelection
@@ -16,6 +15,7 @@ from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.survey import Question, Questions, SurveyMechanism
 from mechdesign.families.survey.part_plans import best_part
 from mechdesign.families.survey.parts import TablePart
+from mechdesign.primitives.kary import KaryResponse
 
 SMOKES, MOOD = ("no", "yes"), ("bad", "so", "good")
 QUESTIONS = Questions([Question("smokes", labels=SMOKES), Question("mood", labels=MOOD)])

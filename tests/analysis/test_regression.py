@@ -12,11 +12,11 @@ from mechdesign.analysis import regress
 from mechdesign.analysis.asking import answers_of
 from mechdesign.analysis.regression import Covariates, MultinomialModel, fit_linear
 from mechdesign.analysis.report_scores import scores_of
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection, UnaryEncoding
 from mechdesign.families.mean import Duchi
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
 
 YES = KaryResponse.of(2, 1.0, labels=["no", "yes"])
 

@@ -11,9 +11,9 @@ from mechdesign.analysis.student import CorrelatedLimits, DifferenceLimits
 from mechdesign.analysis.waves import wave_changes
 from mechdesign.cli import main
 from mechdesign.collect.intervals import NormalLimits
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.mean import Duchi
+from mechdesign.primitives.kary import KaryResponse
 
 BEFORE, AFTER = (KaryResponse.of(3, epsilon, labels=["no", "some", "much"]) for epsilon in (2.0, 1.5))
 LABELS = np.array(["no", "some", "much"])

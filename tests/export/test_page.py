@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import pytest
 from scipy import stats
 
-from mechdesign.collect import KaryResponse
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
+from mechdesign.primitives import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 from tests.support.clients import CLIENTS, NAMES, write_modules
 

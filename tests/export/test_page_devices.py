@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
+from mechdesign.primitives import KaryResponse
 from mechdesign.survey import next_wave, total_of_waves
 from tests.export.test_surveys import displayed, make, opened, rows, shown, text, wait
 from tests.support.axe import REASON as NO_AXE, axe_script, violations

@@ -10,9 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from mechdesign.collect import FiniteChannel
 from mechdesign.collect.collecting import operation_of
-from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.collect.server import missing_rule, new_server, rule_for
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.json_lines import JsonTable
@@ -22,6 +20,8 @@ from mechdesign.export.messages import MessageReader
 from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
+from mechdesign.primitives import FiniteChannel
+from mechdesign.primitives.finite import PrivacyTarget
 from mechdesign.survey import next_wave
 from tests.support.clients import CLIENTS, MESSAGES
 

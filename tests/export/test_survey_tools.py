@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.export import export
+from mechdesign.primitives import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
+from mechdesign.primitives import KaryResponse
 from tests.export.test_python_client import loaded
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 from tests.support.clients import CLIENTS

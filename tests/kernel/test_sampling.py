@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from scipy import stats
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.kernel import Rows
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL, SystemSource
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
 
 

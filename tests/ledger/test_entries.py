@@ -8,7 +8,6 @@ import pytest
 
 import mechdesign.ledger.ledger as module
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.ledger.account import Collected
 from mechdesign.ledger.ledger import (
@@ -19,6 +18,7 @@ from mechdesign.ledger.ledger import (
     record_collection,
     record_collections,
 )
+from mechdesign.primitives import KaryResponse
 
 
 def entry(epsilon: float, delta: float = 0.0, times: int = 1, survey: str = "") -> Entry:

@@ -28,27 +28,31 @@ BELOW = {
     "audit": "core exact",
     "solvers": "core exact work",
     "collect": "core exact work data show audit solvers",
-    "families": "core exact work data show audit solvers collect foreign",
-    "catalog": "core exact work data show audit solvers collect families",
-    "export": "core exact work data show audit solvers collect families",
+    "primitives": "core exact work data show audit solvers collect",
+    "families": "core exact work data show audit solvers collect primitives foreign",
+    "catalog": "core exact work data show audit solvers collect primitives families",
+    "export": "core exact work data show audit solvers collect primitives families",
     "foreign": "core exact work data audit",
-    "ledger": "core exact work data show audit collect families",
-    "analysis": "core exact work data show audit solvers collect families",
+    "ledger": "core exact work data show audit collect primitives families",
+    "analysis": "core exact work data show audit solvers collect primitives families",
     "report": (
-        "core exact work data show audit solvers collect families catalog export foreign ledger analysis"
+        "core exact work data show audit solvers collect primitives families catalog export foreign ledger "
+        "analysis"
     ),
     "survey": (
-        "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
-        "report"
+        "core exact work data show audit solvers collect primitives families catalog export foreign ledger "
+        "analysis report"
     ),
-    "papers": "core exact work data show audit solvers collect families catalog foreign ledger report",
+    "papers": (
+        "core exact work data show audit solvers collect primitives families catalog foreign ledger report"
+    ),
     "serve": (
-        "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
-        "report survey papers"
+        "core exact work data show audit solvers collect primitives families catalog export foreign ledger "
+        "analysis report survey papers"
     ),
     "cli": (
-        "core exact work data show audit solvers collect families catalog export foreign ledger analysis "
-        "report survey papers serve"
+        "core exact work data show audit solvers collect primitives families catalog export foreign ledger "
+        "analysis report survey papers serve"
     ),
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}

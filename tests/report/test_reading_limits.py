@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.data import data_set, text_files
 from mechdesign.data.data_set import open_table
 from mechdesign.data.json_lines import json_problem
 from mechdesign.data.text_files import COMPRESSIONS, FORMATS, UTF_16
+from mechdesign.primitives import KaryResponse
 from mechdesign.work.files import parse_json
 from tests.meta.test_shown import MECHANISMS
 

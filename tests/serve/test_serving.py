@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
+from mechdesign.primitives import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
 from tests.support.serving import KEY, Running, free_port, message, posted, require_packages
 

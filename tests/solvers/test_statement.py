@@ -17,9 +17,9 @@ from mechdesign.cli import main
 from mechdesign.core.errors import MethodError, UnknownNameError
 from mechdesign.core.fields import checked, frozen_problem
 from mechdesign.core.problem import Method, Outcome, Problem
-from mechdesign.core.solve import find_method, methods_of, reason_against
 from mechdesign.families import problem_classes
 from mechdesign.report.compare import disagreements
+from mechdesign.solvers.solve import find_method, methods_of, reason_against
 from mechdesign.solvers.statement import program_dict, program_text
 
 UNSTATED = {

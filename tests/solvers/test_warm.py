@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep
 from mechdesign.core.fields import replace_parameters
-from mechdesign.core.sensitivity import current_starts, kept_starts
 from mechdesign.families.mean import MeanChannel
 from mechdesign.solvers import highs
 from mechdesign.solvers.linear import LinearProgram, solve_linear
+from mechdesign.solvers.sensitivity import current_starts, kept_starts
 
 RNG = np.random.default_rng(0)
 PRIOR, UTILITY = RNG.dirichlet(np.ones(12)), RNG.random((12, 12)) + np.eye(12)

@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse
-from mechdesign.collect.finite import PrivacyTarget
-from mechdesign.collect.kary import KaryChannel
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
@@ -40,6 +37,9 @@ from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease
 from mechdesign.families.workload.prefix import best_prefix_channel
+from mechdesign.primitives import FiniteChannel, KaryResponse
+from mechdesign.primitives.finite import PrivacyTarget
+from mechdesign.primitives.kary_channel import KaryChannel
 from mechdesign.work.cache import Cache, key_of
 from tests.support.protocols import PROTOCOLS, made
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, EarlierWave
 from mechdesign.families.mean import Duchi
+from mechdesign.primitives import KaryResponse
 from mechdesign.survey import next_wave, total_of_waves, wave_estimates
 from mechdesign.survey.waves import change_between, short_epsilon, wave_of
 

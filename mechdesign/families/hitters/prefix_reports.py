@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
-from mechdesign.collect.asked import AskedText
 from mechdesign.collect.codec import Codec
 from mechdesign.collect.collector import AnswerMechanism
-from mechdesign.collect.kernel import Steps, row_hex, whole_hex
+from mechdesign.collect.kernel import AskedText, Steps, row_hex, whole_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, RowError, counted
 from mechdesign.core.validation import double_epsilon, finite_array, integer, privacy_epsilon, user_count

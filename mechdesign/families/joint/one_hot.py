@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import DataError, ParameterError, counted, unread
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.exact.bits import Packed, read_sets
 from mechdesign.families.joint.one_bit import bit_places, bit_starts, bit_widths
+from mechdesign.primitives.attributes import Attributes
 from mechdesign.work.files import read_text
 
 PackedBits = NDArray[np.uint8]

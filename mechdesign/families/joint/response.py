@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
@@ -51,6 +50,7 @@ from mechdesign.families.joint.repeated import (
     sequence_chances,
 )
 from mechdesign.families.joint.tables import joint_operations
+from mechdesign.primitives.attributes import AttributeMechanism, Attributes
 
 PIECES = 32
 """Blocks of reports that are kept apart before they are counted together."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.collect.attributes import MARGINAL, Attributes, encoded, people
 from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
@@ -36,6 +35,7 @@ from mechdesign.exact.randomness import bit_source
 from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh
 from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate, JointTable
 from mechdesign.families.joint.one_hot import titles
+from mechdesign.primitives.attributes import MARGINAL, Attributes, encoded, people
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MissingPackageError, counted
 from mechdesign.core.extensions import former_arguments
@@ -33,6 +31,8 @@ from mechdesign.families.marginals.marginal_table import (
 )
 from mechdesign.families.marginals.penalized import PENALTY, Fold, PenalizedTables
 from mechdesign.families.marginals.views import MOST_CELLS, Observed, effect_variance, require_cells, residual
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import Oracle
 from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.extensions import FormerAttribute
@@ -44,6 +42,8 @@ from mechdesign.families.marginals.view_errors import (
     sampling_error,
 )
 from mechdesign.families.marginals.view_evaluation import as_views
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import Oracle
 from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import axis_names
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.attributes import MARGINAL, encoded, people, with_reports
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -33,7 +32,6 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.server import SavedCounts, Server, report_rule
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option
 from mechdesign.core.validation import integer
@@ -53,6 +51,8 @@ from mechdesign.families.marginals.penalized import (
     read_penalty,
 )
 from mechdesign.families.marginals.views import MOST_CELLS
+from mechdesign.primitives.attributes import MARGINAL, encoded, people, with_reports
+from mechdesign.primitives.oracle import Oracle
 from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:

@@ -16,14 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism, mechanism_type
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Problem, Variables, companion
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.values import changed
 from mechdesign.families.marginals.covering_constructions import construct, why_not_constructed
 from mechdesign.families.marginals.covering_design import CoveringDesign, audit_covering, lower_bound
@@ -31,7 +28,10 @@ from mechdesign.families.marginals.covering_design_methods import run_portfolio 
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares
 from mechdesign.families.marginals.view_errors import View, contained, terms_of
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import share_in
 from mechdesign.solvers.descent import ErrorTerms
+from mechdesign.solvers.solve import methods_of, reason_against, solve
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews

@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import AskedNumber
-from mechdesign.collect.attributes import attribute_columns, people, with_reports
 from mechdesign.collect.codec import Array, Codec, Codes, Domain, Labels, as_floats
 from mechdesign.collect.collecting import (
     CLIP,
@@ -37,7 +35,7 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.intervals import FEWEST, Limits
-from mechdesign.collect.mean_limits import ScoreLimits
+from mechdesign.collect.kernel import AskedNumber
 from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
@@ -46,6 +44,8 @@ from mechdesign.data.intake import Block, Source, Values, length
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean.means import MAY_MISS, BinomialLimits
+from mechdesign.primitives.attributes import attribute_columns, people, with_reports
+from mechdesign.primitives.mean_limits import ScoreLimits
 from mechdesign.show.tables import outside_text
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.kernel import Answer, Recipe
-from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
 from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
@@ -56,6 +55,7 @@ from mechdesign.families.mean.attribute_tables import (
 from mechdesign.families.mean.bits import Duchi
 from mechdesign.families.mean.means import CHUNK, BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import Moments
+from mechdesign.primitives.mean_limits import ReportSums, ScoreLimits
 
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
-from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.extensions import in_papers
 from mechdesign.core.validation import integer
@@ -33,6 +32,7 @@ from mechdesign.exact.numbers import plain_int, wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, least_within, remedy
+from mechdesign.primitives.mean_limits import Cumulants
 
 
 def part(make: str, **numbers: Any) -> Steps:

@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.kernel import Answer, Recipe
+from mechdesign.collect.kernel import Answer, AskedChoice, AskedNumber, Recipe
 from mechdesign.collect.server import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, MethodError, RowError, counted

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, compounded
 from mechdesign.collect.kernel import Steps, row_hex
-from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value, value_field
@@ -33,6 +32,7 @@ from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
+from mechdesign.primitives.mean_limits import Cumulants
 
 Array = NDArray[np.float64]
 

@@ -40,10 +40,10 @@ from mechdesign.collect.intervals import (
     rare_step,
     within,
 )
-from mechdesign.collect.oracle import Moments
 from mechdesign.collect.scores import few_users
 from mechdesign.families.survey.group_scores import SMALL_GROUP, SetScores
 from mechdesign.families.survey.results import Request
+from mechdesign.primitives.oracle import Moments
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts

@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.combine import question_kind
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError, counted
 from mechdesign.core.extensions import FormerAttribute
@@ -47,6 +45,8 @@ from mechdesign.families.survey.limit_bounds import (
     kind_information,
     tables_below,
 )
+from mechdesign.primitives.combine import question_kind
+from mechdesign.primitives.oracle import share_in
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.statement import statement_method
 

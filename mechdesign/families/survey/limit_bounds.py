@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import exp_upper, float_down
+from mechdesign.primitives.oracle import share_in
 
 Part = tuple[int, ...]
 Array = NDArray[np.float64]

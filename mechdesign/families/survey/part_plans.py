@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.combine import QuestionForm, question_kind
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import NORMAL, CertificateError, counted, margin_text
 from mechdesign.core.validation import integer
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
+from mechdesign.primitives.combine import QuestionForm, question_kind
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle, cell_variance
 from mechdesign.show.tables import table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def effective_share(part: TablePart) -> float:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> from mechdesign.families.survey.questions import Question
     >>> questions = Questions([Question("smokes", labels=("no", "yes"))])
     >>> round(effective_share(TablePart(questions, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2

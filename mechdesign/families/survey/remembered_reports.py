@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import people
 from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import (
     CLIP,
@@ -32,7 +31,6 @@ from mechdesign.collect.collecting import (
     marked,
     require_data,
 )
-from mechdesign.collect.combine import PermanentReports
 from mechdesign.core.errors import DataError, ParameterError, counted, named_option
 from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.data.identifiers import identifiers
@@ -40,6 +38,8 @@ from mechdesign.data.intake import ROWS, Block, Source, let_lack
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
 from mechdesign.families.survey.ticks import TickedSource, ticked
+from mechdesign.primitives.attributes import people
+from mechdesign.primitives.combine import PermanentReports
 from mechdesign.show.tables import range_text
 
 if TYPE_CHECKING:

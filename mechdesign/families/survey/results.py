@@ -292,7 +292,7 @@ def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[F
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> cells = KaryResponse.of(4, 3.0).estimate([0, 1, 2, 3, 3] * 40)
     >>> (figure,) = cross_figures("sex x smokes", (("sex", ("f", "m")), ("smokes", ("no", "yes"))), cells)
     >>> [panel.title for panel in figure.panels], figure.panels[0].y_names

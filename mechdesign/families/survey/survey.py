@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.combine import Split
-from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
+from mechdesign.collect.kernel import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone
 from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
@@ -55,6 +53,7 @@ from mechdesign.families.survey.results import (
     singles,
     survey_figures,
 )
+from mechdesign.primitives.combine import Split
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.remembered_reports import RememberedReports

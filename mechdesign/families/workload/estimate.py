@@ -29,11 +29,11 @@ from mechdesign.collect.intervals import (
     rare_step,
     tail_of,
 )
-from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range
 from mechdesign.data.tidy import Quantiles
 from mechdesign.exact.numbers import frozen
+from mechdesign.primitives.mean_limits import WorstLimits
 from mechdesign.show.tables import edge_texts
 from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quadratic
 

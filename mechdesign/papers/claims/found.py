@@ -12,9 +12,9 @@ from mechdesign.catalog.load import Model, quantity_of
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.papers.claims.claim import PLACES, Claim, kind_of
 from mechdesign.papers.claims.judge import Series
+from mechdesign.solvers.solve import solve
 
 if TYPE_CHECKING:
     from mechdesign.report.compare import Comparison

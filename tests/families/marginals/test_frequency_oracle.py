@@ -10,10 +10,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog.sweeping import simulate
-from mechdesign.collect.oracle import best_size, subset_bits, subset_variance
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.families.marginals.frequency_oracle import KINDS, NAMES, variance_lower_bound
 from mechdesign.families.marginals.frequency_oracle_methods import staircase_columns
+from mechdesign.primitives.oracle import best_size, subset_bits, subset_variance
 from tests.support.oracles import small_oracles, whole_channel
 
 

@@ -9,8 +9,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.marginal_table import score_moments
@@ -23,6 +21,9 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals import make_consistent
 from mechdesign.families.marginals.views import effect_variance
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches, surveys
 
 REPETITIONS = 100

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel
 from mechdesign.families.response import interior_point
 from mechdesign.families.response.parameters import ROUNDING, inner_lengths, spanner
+from mechdesign.primitives import FiniteChannel
 from mechdesign.solvers.interior import CoupledCones
 
 

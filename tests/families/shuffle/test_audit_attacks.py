@@ -10,19 +10,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mechdesign.audit import audit_channel
-from mechdesign.audit.channel import (
-    KaryWeights,
-    channel_holds,
-    entry_wise_delta,
-    representative,
-    set_wise_delta,
-    true_epsilon,
-)
+from mechdesign.audit.channel import channel_holds, entry_wise_delta, set_wise_delta, true_epsilon
 from mechdesign.audit.metric import MetricChannel, needed_pairs
-from mechdesign.collect import PrivacyTarget
 from mechdesign.core.errors import MechDesignError
 from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.contract.incentives import audit_menu, monotonicity
+from mechdesign.primitives import PrivacyTarget
+from mechdesign.primitives.kary import KaryWeights, representative
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingArray,

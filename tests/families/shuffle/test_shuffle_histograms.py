@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.draws import AffineFamily
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.sketch import spans_all
+from mechdesign.primitives.hashing import AffineFamily
 from tests.support.protocols import (
     added,
     divergence,

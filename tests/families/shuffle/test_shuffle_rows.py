@@ -15,13 +15,13 @@ import mechdesign as md
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError
-from mechdesign.exact.draws import collision
 from mechdesign.exact.randomness import TOTAL, exp_lower
 from mechdesign.families.shuffle import PUCM, HistDump, RangeTree
 from mechdesign.families.shuffle.fair_coins import rows_divergence
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.range_tree import RangeEstimate, dyadic, most_parts
 from mechdesign.families.shuffle.sketch import minimum_moments, upper_square
+from mechdesign.primitives.hashing import collision
 from tests.support.protocols import law_of, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-5)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.survey import Question, SurveyMechanism
@@ -15,6 +15,7 @@ from mechdesign.families.survey.part_plans import expected_errors
 from mechdesign.families.survey.parts import TablePart, categories_of
 from mechdesign.families.survey.questions import NO_ANSWER, Questions
 from mechdesign.families.survey.results import means_request, table_request
+from mechdesign.primitives import KaryResponse
 
 HOURS = Question("hours", "number", low=0, high=60, skip=True)
 ASKED = Questions([HOURS, Question("ward", labels=("a", "b"))])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.families.marginals.oracles.blocks import SubsetSelection
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
@@ -24,6 +23,7 @@ from mechdesign.families.survey import (
 )
 from mechdesign.families.survey.part_plans import outlook_of, part_information
 from mechdesign.families.survey.survey import best_part
+from mechdesign.primitives.kary import KaryResponse
 
 ASKED = Questions(
     [

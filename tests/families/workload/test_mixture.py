@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.solve import find_method
 from mechdesign.families.workload.linear_queries_methods import best_chances
 from mechdesign.families.workload.pattern_sets import partitions_of
 from mechdesign.families.workload.simple_reports import affine_sets, best_subset_size, cell_sets, spread_of
+from mechdesign.solvers.solve import find_method
 
 
 def prefix(size: int, epsilon: float, **more) -> md.LinearQueries:

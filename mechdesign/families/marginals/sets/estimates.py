@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, encoded, people
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -41,6 +40,7 @@ from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
+from mechdesign.primitives.attributes import MARGINAL, encoded, people
 from mechdesign.show.panels import MOST_PANELS, together
 
 if TYPE_CHECKING:

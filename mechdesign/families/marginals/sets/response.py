@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps
@@ -50,6 +49,7 @@ from mechdesign.families.marginals.sets.shapes import (
     sets_steps,
     shape_of,
 )
+from mechdesign.primitives.attributes import AttributeMechanism, Attributes
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]

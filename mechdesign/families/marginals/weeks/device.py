@@ -33,7 +33,6 @@ from mechdesign.collect.collecting import (
     report_column,
     require_data,
 )
-from mechdesign.collect.combine import PermanentReports
 from mechdesign.core.errors import (
     DataError,
     MethodError,
@@ -47,6 +46,7 @@ from mechdesign.data.intake import ROWS, Block, Source
 from mechdesign.exact.bits import Packed, as_texts, read_sets, width
 from mechdesign.exact.numbers import plain, text_of
 from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.primitives.combine import PermanentReports
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate

@@ -22,7 +22,6 @@ from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
-from mechdesign.collect.oracle import Moments, Shares
 from mechdesign.collect.report_scores import ReportScores, question_of, require_room
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
@@ -63,6 +62,7 @@ from mechdesign.families.marginals.weeks.numbers import (
     steps_of,
     sums_of,
 )
+from mechdesign.primitives.oracle import Moments, Shares
 
 MOST_WEEKS = 1 << 20
 

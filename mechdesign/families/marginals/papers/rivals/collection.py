@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, encoded, people, with_reports
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -45,6 +44,7 @@ from mechdesign.families.marginals.oracles.support import CellCounts, asked_attr
 from mechdesign.families.marginals.papers.rivals.answers import RivalEstimate, RivalMarginals
 from mechdesign.families.marginals.papers.rivals.base import Array, CellOracle, Codes, Learned, RivalSetting
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
+from mechdesign.primitives.attributes import MARGINAL, encoded, people, with_reports
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.papers.rivals.mechanism import MarginalRival

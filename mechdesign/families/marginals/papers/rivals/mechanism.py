@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
@@ -45,6 +42,9 @@ from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoded
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
 from mechdesign.families.marginals.papers.rivals.fourier import FourierCoefficients
 from mechdesign.families.marginals.papers.rivals.tables import AllMarginals, FullContingency
+from mechdesign.primitives.attributes import AttributeMechanism, Attributes
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle
 
 NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
