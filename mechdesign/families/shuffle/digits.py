@@ -31,7 +31,7 @@ from mechdesign.families.shuffle.noise import (
     levels_part,
     listed_wholes,
 )
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within
+from mechdesign.families.shuffle.promise import LEAP, OutOfReachError, Promise, least_within
 from mechdesign.families.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.families.shuffle.tasks import Array, SumProtocol
@@ -253,6 +253,7 @@ def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
         1,
         most_other(size),
         end=TOTAL // size,
+        leap=LEAP,
     )
     if other_weight is None:
         raise OutOfReachError("epsilon is too small for weights of 62 digits", remedy="give a larger one")

@@ -32,7 +32,14 @@ from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain_int, wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, least_within, remedy
+from mechdesign.families.shuffle.promise import (
+    LEAP,
+    OutOfReachError,
+    Promise,
+    least_passing,
+    least_within,
+    remedy,
+)
 
 
 def part(make: str, **numbers: Any) -> Steps:
@@ -361,7 +368,7 @@ def least_weight(
     if least <= most:
         delta = build(least).promise.delta
         passing = least_within(
-            lambda weight: build(weight).telling_delta, delta, least, most, digits, end=TOTAL // size
+            lambda weight: build(weight).telling_delta, delta, least, most, digits, TOTAL // size, LEAP
         )
     if passing is None:
         raise OutOfReachError(f"epsilon is too small for {name} of 62 digits", remedy="give a larger one")
@@ -398,7 +405,7 @@ def fewest_dummies(
         trials = least_passing(enough, 1, most, 40)
     if trials is None:
         return None
-    weight = least_within(lambda number: build(trials, number).telling_delta, delta, 1, full)
+    weight = least_within(lambda number: build(trials, number).telling_delta, delta, 1, full, leap=LEAP)
     assert weight is not None  # the largest weight passed above
     return build(trials, weight)
 

@@ -344,6 +344,12 @@ LARGEST_EPSILON = 40.0
 PATIENCE = 0.5
 """Seconds of this process for which a remedy is looked for: it is a courtesy next to the answer."""
 
+LEAP = 4
+"""Fourfold steps of a weight that are taken at once: small weights hide nothing, and are soon looked at."""
+
+HARDLY = 0.9
+"""A delta above which next to nothing is proven."""
+
 CALIBRATIONS = ("exact", "published")
 """Noise by the protocol's own divergence, or by the constants of its paper."""
 
@@ -489,8 +495,11 @@ def least_within(
     high: int,
     digits: int = 12,
     end: int | None = None,
+    leap: int = 1,
 ) -> int | None:
     """Return the result of :func:`least_passing` for a falling curve and a level, from few of its values.
+
+    ``leap`` is how many fourfold steps are taken at once while the curve is next to 1.
 
     Examples
     --------
@@ -506,20 +515,46 @@ def least_within(
             values[number] = curve(number)
         return values[number]
 
-    fails, holds = low - 1, low
-    while looked(holds) > level:
-        if holds >= high:
-            return None
-        fails, holds = holds, min(high, 4 * holds + 1)
+    rungs = [low]
+    while rungs[-1] < high:
+        rungs.append(min(high, 4 * rungs[-1] + 1))
+    place = _first_within(lambda rung: looked(rungs[rung]), level, len(rungs), leap)
+    if place is None:
+        return None
+    fails, holds = rungs[place - 1] if place else low - 1, rungs[place]
     if holds - fails == 1:
         return holds
+    near = rungs[max(0, place - 2) : place + 1]
     return foreseen(
-        lambda passes: _halved(passes, fails, holds, digits, end),
-        looked,
-        level,
-        tuple(values)[-3:],
-        rising=False,
+        lambda passes: _halved(passes, fails, holds, digits, end), looked, level, near, rising=False
     )[0]
+
+
+def _first_within(looked: Callable[[int], float], level: float, count: int, leap: int) -> int | None:
+    """Return the first of ``count`` rungs at which a falling curve is within the level; None if none is.
+
+    From below, as what passes by far may take far longer to look at; ``leap`` rungs at a time while next to
+    nothing is proven. A leap to where nothing can be computed is taken in steps.
+    """
+    fails, place = -1, 0
+    while looked(place) > level:
+        if place == count - 1:
+            return None
+        fails, step = place, leap if looked(place) > max(HARDLY, level) else 1
+        place = min(place + step, count - 1)
+        try:
+            looked(place)
+        except MechDesignError:
+            if step == 1:
+                raise
+            place, leap = fails + 1, 1
+    while place - fails > 1:
+        middle = (fails + place) // 2
+        if looked(middle) <= level:
+            place = middle
+        else:
+            fails = middle
+    return place
 
 
 class OutOfReachError(MechDesignError, ValueError):
