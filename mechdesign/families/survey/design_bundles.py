@@ -84,11 +84,11 @@ def _grid_peaks(
         ]
         for place in places
     }
-    best, steps = _knapsack(options, cells)
+    best, chosen = _knapsack(options, cells)
     grid = width * np.arange(cells + 1)
     worth = certainty(epsilon, np.exp(-grid)) ** 2
     priced = np.where(np.isfinite(best), best, 0.0) * worth
-    return float(priced.max()), [_read_back(steps, bucket) for bucket in _peaks(priced, count)]
+    return float(priced.max()), [_read_back(chosen, bucket) for bucket in _peaks(priced, count)]
 
 
 MOST_LISTED = 1 << 14
@@ -200,24 +200,26 @@ def largest_kappa(sizes: Sequence[int], epsilon: float) -> float:
 Option = tuple[int, float, int]
 """What a set takes of the grid of kappa, what it gains, and its size."""
 
-Steps = list[tuple[int, Sequence[Option], Array]]
-"""The questions in order, each with its sets and the largest sums without it."""
+Chosen = list[tuple[int, list[tuple[int, int]], NDArray[np.int16]]]
 
 
-def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Array, Steps]:
-    """Return the largest sum of gains for each total of kappa, and what it is read back from."""
+def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Array, Chosen]:
+    """Return the largest sum of gains for each total of kappa, and the sets that attain it."""
     best = np.full(cells + 1, -np.inf)
     best[0] = 0.0
-    sums = np.empty(cells + 1)
-    steps: Steps = []
+    sums, is_more = np.empty(cells + 1), np.empty(cells + 1, dtype=np.bool_)
+    chosen: Chosen = []
     for place, listed in options.items():
-        values = best.copy()
-        for shift, gain, _ in listed:
-            count, reached = cells + 1 - shift, values[shift:]
-            np.maximum(reached, np.add(best[:count], gain, out=sums[:count]), out=reached)
-        steps.append((place, listed, best))
+        values, pick = best.copy(), np.zeros(cells + 1, dtype=np.int16)
+        for row, (shift, gain, _) in enumerate(listed, 1):
+            count, reached, rows = cells + 1 - shift, values[shift:], pick[shift:]
+            more = np.add(best[:count], gain, out=sums[:count])
+            better = np.greater(more, reached, out=is_more[:count])
+            np.maximum(reached, more, out=reached)
+            np.maximum(rows, better.view(np.int8) * np.int16(row), out=rows)  # rows come in rising order
+        chosen.append((place, [(shift, size) for shift, _, size in listed], pick))
         best = values
-    return best, steps
+    return best, chosen
 
 
 def _options(size: int, most: float, width: float) -> list[Option]:
@@ -246,16 +248,14 @@ def _peaks(priced: Array, count: int) -> list[int]:
     return result
 
 
-def _read_back(steps: Steps, bucket: int) -> dict[int, int]:
-    """Return the sets of a largest sum, of equal ones those that come first; few sums are read back."""
+def _read_back(chosen: Chosen, bucket: int) -> dict[int, int]:
     sets: dict[int, int] = {}
-    for place, listed, before in reversed(steps):
-        most, taken = before[bucket], 0
-        for shift, gain, size in listed:
-            if shift <= bucket and before[bucket - shift] + gain > most:
-                most, taken = before[bucket - shift] + gain, shift
-                sets[place] = size
-        bucket -= taken
+    for place, options, pick in reversed(chosen):
+        row = int(pick[bucket])
+        if row:
+            shift, size = options[row - 1]
+            sets[place] = size
+            bucket -= shift
     return sets
 
 
@@ -331,9 +331,9 @@ def _on_interval(
         for place, gain in enumerate(gains)
         if gain.price > 0.0
     }
-    best, steps = _knapsack(options, cells)
+    best, chosen = _knapsack(options, cells)
     bucket = int(best.argmax())
-    return float(best[bucket]), _read_back(steps, bucket)
+    return float(best[bucket]), _read_back(chosen, bucket)
 
 
 def planned_price(
