@@ -260,6 +260,9 @@ def solve_separable(program: SeparableProgram, regularization: float = REGULARIZ
         How much the solver regularises its linear systems. Menus have many rows that are nearly tight, and
         no one choice is accurate for all: where a proven bound says so, try the next of ``REGULARIZATIONS``.
     """
+    from mechdesign.solvers.modelling import import_cvxpy
+
+    import_cvxpy()
     import cvxpy
 
     x = cvxpy.Variable(len(program.weights), pos=True)
