@@ -377,7 +377,8 @@ def test_claims_at_the_models_own_parameters_read_its_runs(monkeypatch):
         for method in (None, "lp")
     ]
     result = check_model(changed(SURVEY, claims=tuple(claims)))
-    assert len(result.claims) == 4 and own not in solved
+    assert len(result.claims) == 4
+    assert own not in solved
     assert len(solved) == 2
     for claim, method in zip(result.claims, ("closed-form", "lp"), strict=False):
         assert claim.found == result.comparison[method].value

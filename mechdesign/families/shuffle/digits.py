@@ -31,9 +31,10 @@ from mechdesign.families.shuffle.noise import (
     levels_part,
     listed_wholes,
 )
-from mechdesign.families.shuffle.promise import LEAP, OutOfReachError, Promise, least_within
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance
+from mechdesign.families.shuffle.searches import LEAP, least_within
 from mechdesign.families.shuffle.tasks import Array, SumProtocol
 
 PARTS = 64

@@ -37,7 +37,8 @@ from mechdesign.families.shuffle.noise import (
     part,
     require_sent,
 )
-from mechdesign.families.shuffle.promise import LEAP, OutOfReachError, Promise, least_within, remedy
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
+from mechdesign.families.shuffle.searches import LEAP, least_within
 from mechdesign.families.shuffle.tasks import CountProtocol, HistogramEstimate, HistogramProtocol, SumProtocol
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)

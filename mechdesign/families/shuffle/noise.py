@@ -32,14 +32,8 @@ from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain_int, wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
-from mechdesign.families.shuffle.promise import (
-    LEAP,
-    OutOfReachError,
-    Promise,
-    least_passing,
-    least_within,
-    remedy,
-)
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
+from mechdesign.families.shuffle.searches import LEAP, least_passing, least_within
 
 
 def part(make: str, **numbers: Any) -> Steps:

@@ -9,7 +9,8 @@ import pytest
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.shuffle.flips import BitFlips, UnaryFlips, VectorFlips
 from mechdesign.families.shuffle.noise import Allowed, Noise
-from mechdesign.families.shuffle.promise import LEAP, Promise, foreseen, least_within
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.searches import LEAP, foreseen, least_within
 
 LEVEL = 1e-6
 
