@@ -51,8 +51,8 @@ class Solver:
         if key not in self.solved:
             own = self.model.problem
             problem = replace_parameters(own, parameters) if parameters else own
-            run = self._run_of(problem, parameters, method) if not options else None
-            self.solved[key] = run if run is not None else solve(problem, method, **(options or {}))
+            known = self._run_of(problem, parameters, method) if not options else None
+            self.solved[key] = known if known is not None else solve(problem, method, **(options or {}))
         return self.solved[key]
 
     def _run_of(self, problem: Problem, parameters: Mapping[str, Any], method: str | None) -> Solution | None:
