@@ -68,7 +68,7 @@ def _why_not(most: int, problem: Problem[Any]) -> str | None:
 
 def solve_statement(problem: Problem[Any]) -> Outcome:
     """Solve the statement, prove its bound, and return the problem's variables."""
-    from mechdesign.solvers.modelling import import_cvxpy
+    from mechdesign.solvers.convex import import_cvxpy
     from mechdesign.solvers.prove import prove
 
     import_cvxpy()

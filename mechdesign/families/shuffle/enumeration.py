@@ -20,7 +20,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import exp_lower, exp_upper, float_up
 from mechdesign.families.shuffle.judge import Setting
-from mechdesign.families.shuffle.searches import bisection
+from mechdesign.families.shuffle.promise import bisection
 
 Row = tuple[Fraction, ...]
 Counts = tuple[int, ...]

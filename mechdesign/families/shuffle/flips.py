@@ -26,6 +26,7 @@ from mechdesign.families.shuffle.divergence import mixture, pair_divergence
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import (
+    LEAP,
     Allowed,
     Digit,
     Messages,
@@ -34,11 +35,11 @@ from mechdesign.families.shuffle.noise import (
     flags,
     flips_part,
     least_weight,
+    least_within,
     part,
     require_sent,
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
-from mechdesign.families.shuffle.searches import LEAP, least_within
 from mechdesign.families.shuffle.tasks import CountProtocol, HistogramEstimate, HistogramProtocol, SumProtocol
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)

@@ -24,9 +24,8 @@ import numpy as np
 from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.exact.randomness import exp_upper
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence, LatticeDivergence, kary_atoms
-from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, channel_curve
+from mechdesign.families.shuffle.promise import MOST_INPUTS, MOST_LOCAL, bisection, channel_curve, foreseen
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer
-from mechdesign.families.shuffle.searches import bisection, foreseen
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
     GROUPS,

@@ -19,9 +19,8 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.divergence import pair_divergence, shift_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, bits, chance, part
+from mechdesign.families.shuffle.noise import LEAP, Allowed, Messages, Noise, bits, chance, least_within, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
-from mechdesign.families.shuffle.searches import LEAP, least_within
 from mechdesign.families.shuffle.tasks import (
     Array,
     CountProtocol,

@@ -31,8 +31,7 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
-from mechdesign.families.shuffle.searches import least_passing
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
 
 Array = NDArray[np.float64]

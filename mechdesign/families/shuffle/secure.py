@@ -23,8 +23,7 @@ from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, exp_upper, 
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Listed, NoiseLimits, Sum, two_kinds
 from mechdesign.families.shuffle.flips import MOST_FLIP
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, flags, part, require_sent
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
-from mechdesign.families.shuffle.searches import least_passing
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.secure_sums import (
     DEEPEST,
     LEAST_SHARES,

@@ -33,8 +33,7 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.dummies import BitRows, Dummies, RowsProtocol
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, require_sent
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, half_of, remedy
-from mechdesign.families.shuffle.searches import bisection
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, bisection, half_of, remedy
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
 from mechdesign.show.figure import Bars, Figure, Mark, Panel, Reference

@@ -8,9 +8,8 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.shuffle.flips import BitFlips, UnaryFlips, VectorFlips
-from mechdesign.families.shuffle.noise import Allowed, Noise
-from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.searches import LEAP, foreseen, least_within
+from mechdesign.families.shuffle.noise import LEAP, Allowed, Noise, least_within
+from mechdesign.families.shuffle.promise import Promise, foreseen
 
 LEVEL = 1e-6
 

@@ -28,8 +28,8 @@ from mechdesign.core.values import changed
 from mechdesign.families.shuffle.amplification import Shuffling, search_method
 from mechdesign.families.shuffle.judge import KEPT, Curve, Setting
 from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget, why_not_channel
+from mechdesign.families.shuffle.promise import bisection
 from mechdesign.families.shuffle.randomizers import LARGEST
-from mechdesign.families.shuffle.searches import bisection
 from mechdesign.families.shuffle.sum_divergence import Divergence, Law
 
 Answer = float | str

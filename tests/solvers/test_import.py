@@ -26,7 +26,7 @@ class Asker:
             from scipy.stats import norm
             assert norm.cdf(0.0) == 0.5
 
-from mechdesign.solvers.modelling import import_cvxpy
+from mechdesign.solvers.convex import import_cvxpy
 """
 
 END = """
