@@ -134,6 +134,9 @@ SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
 """Dots per inch of PNG files."""
 
+POINTS = 72
+"""Points per inch, the unit of SVG files."""
+
 NAMES, NAMES_BESIDE_BAR = 66, 46
 """Letters for which a horizontal axis has room; next to the bar of a heat map."""
 
@@ -342,8 +345,23 @@ def svg(figure: Figure, narrow: bool = False) -> str:
     """
     text = io.StringIO()
     with _settings():
-        _built(figure, narrow).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+        draws = _built(figure, narrow)
+        _lay_out(draws)
+        draws.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
     return _own(text.getvalue(), figure)
+
+
+def _lay_out(draws: Picture) -> None:
+    """Give all parts of a picture their places in an SVG file.
+
+    Else saving it draws it twice: the first time only so that its parts get these places.
+    """
+    matplotlib_module("backends.backend_svg").FigureCanvasSVG(draws)
+    draws.dpi = POINTS
+    engine = draws.get_layout_engine()
+    assert engine is not None  # as it was built
+    engine.execute(draws)
+    draws.set_layout_engine(None)  # of which there is none in our style
 
 
 def _own(text: str, figure: Figure) -> str:
