@@ -16,10 +16,10 @@ from mechdesign.core.errors import DataError, unread
 from mechdesign.data.intake import MESSAGE_FORMAT, Coded, Mask, Values, plain_column
 from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
-from mechdesign.data.uniform_lines import LineForm
+from mechdesign.data.uniform_lines import LINE_END, LineForm, Texts
 from mechdesign.work.files import parse_json
 
-BYTES = 1 << 21
+BYTES = 1 << 19
 """What is read at a time; its lines become a piece."""
 
 REPEATED = 4
@@ -207,11 +207,12 @@ class JsonTable(FileTable):
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         size, number, done = max(1, os.path.getsize(self.path)), 1, 0
+        self._known: dict[str, Texts] = {}
         with self._errors(), self.path.open("rb") as binary:
             for block in _whole_lines(binary):
                 done += len(block)
                 piece = self._values(block, number, columns)
-                number += block.count(b"\n")
+                number += np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == LINE_END)
                 if piece:
                     yield self._piece(piece, min(1.0, done / size))
 
@@ -224,7 +225,7 @@ class JsonTable(FileTable):
             alike = form is not None and sorted(form.names) == sorted(self.columns)
             piece: Mapping[str, Column] | None = None
             if form is not None and alike:
-                piece = form.columns(lines, columns)
+                piece = form.columns(lines, columns, self._known)
             if piece is None:
                 piece = plain_columns(lines, self.columns)
             if piece is not None:
