@@ -212,7 +212,7 @@ class JsonTable(FileTable):
             for block in _whole_lines(binary):
                 done += len(block)
                 piece = self._values(block, number, columns)
-                number += np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == LINE_END)
+                number += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == LINE_END))
                 if piece:
                     yield self._piece(piece, min(1.0, done / size))
 

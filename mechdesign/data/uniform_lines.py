@@ -28,6 +28,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,13 @@ MASKS = np.frombuffer(b"".join(b"\xff" * size + bytes(8 - size) for size in rang
 """By the number of bytes of a word that count."""
 
 
+@cache
+def _masks(count: int) -> Numbers:
+    """Return what so many numbers of a text are masked with, by its length in bytes."""
+    rows = [b"\xff" * size + bytes(8 * count - size) for size in range(8 * count + 1)]
+    return np.frombuffer(b"".join(rows), dtype=np.uint64).reshape(-1, count)
+
+
 class ByteBlock:
     """A block of bytes without NUL as single bytes, and as the eight bytes from each place on."""
 
@@ -78,10 +86,18 @@ class ByteBlock:
 
     def words_of(self, starts: Places, lengths: Places) -> list[Numbers]:
         """Return the texts as numbers of eight bytes each, none of them longer than ``LONGEST``."""
-        return [
-            self.words[starts + first if first else starts] & MASKS.take(lengths - first, mode="clip")
-            for first in range(0, max(1, int(lengths.max())), 8)
-        ]
+        count = max(1, -(-int(lengths.max()) // 8))
+        if count == 1:
+            return [self.words[starts] & MASKS.take(lengths)]
+        fetched = self._fetched(starts, count)
+        fetched &= _masks(count).take(lengths, axis=0)
+        return list(fetched.T)
+
+    def _fetched(self, places: Places, count: int) -> Numbers:
+        """Return that many numbers of eight bytes from each place on, in a row: faster than one by one."""
+        size = len(self.padded) - 8 * count + 1
+        pieces = np.ndarray((size,), dtype=f"V{8 * count}", buffer=self.padded, strides=(1,))
+        return pieces[places].view(np.uint64).reshape(len(places), count)
 
     def have(self, part: bytes, places: Places) -> bool:
         """Whether these bytes stand at all of these places, none of which is before the block."""
@@ -89,10 +105,8 @@ class ByteBlock:
             return False
         whole = len(part) // 8
         known = np.frombuffer(part[: 8 * whole], dtype=np.uint64)
-        if whole:  # many bytes are fetched faster at once than eight by eight
-            size = len(self.padded) - 8 * whole + 1
-            pieces = np.ndarray((size,), dtype=f"V{8 * whole}", buffer=self.padded, strides=(1,))
-            fetched = pieces[places].view(np.uint64).reshape(len(places), whole)
+        if whole:
+            fetched = self._fetched(places, whole)
             if any((fetched[:, number] != known[number]).any() for number in range(whole)):
                 return False
         rest = part[8 * whole :]
@@ -157,7 +171,8 @@ class Texts:
         for word, factor in zip(words[1:], self._factors[1:], strict=False):
             mixed += word * factor  # nothing where a text ends before: it has its place in every block
         mixed >>= np.uint64(64 - BITS)
-        return mixed.view(np.int64)
+        slots: Places = mixed.view(np.int64)
+        return slots
 
     def _differ(self, words: list[Numbers], codes: Places) -> NDArray[np.bool_]:
         different: NDArray[np.bool_] = self._known[0].take(codes) != words[0]
