@@ -94,7 +94,8 @@ def test_parquet_files_that_do_not_fit(tmp_path):
 
 
 def test_without_pyarrow_parquet_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    for name in ("pyarrow", "pyarrow.lib", "pyarrow._parquet", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingPackageError, match=r"install mechdesign\[parquet\], or use CSV"):
         read_column(tmp_path / "data.parquet")
     with pytest.raises(MissingPackageError):
