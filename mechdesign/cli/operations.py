@@ -232,7 +232,7 @@ class Work:
 
             order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
             with connected(address) as client:
-                _note_cost(address, paths)
+                _note_cost(address, paths, counts=True)
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
         with Watch("files") as watch:
@@ -337,12 +337,12 @@ class Work:
         return table
 
 
-def _note_cost(address: str, paths: Sequence[str]) -> None:
+def _note_cost(address: str, paths: Sequence[str], counts: bool = False) -> None:
     """Say where starting processes for these files takes longer than it saves."""
     from mechdesign.data.data_set import rows_about
-    from mechdesign.work.cluster import does_not_pay
+    from mechdesign.work.cluster import PAYS, PAYS_TO_COUNT, does_not_pay
 
-    note = does_not_pay(address, rows_about(paths))
+    note = does_not_pay(address, rows_about(paths), least=PAYS_TO_COUNT if counts else PAYS)
     if note:
         print(f"mechdesign: note: {note}", file=sys.stderr)
 
