@@ -14,7 +14,6 @@ noticed: a note is a help, no guarantee.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -37,7 +36,7 @@ from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
-from mechdesign.work.files import read_text, whole_file
+from mechdesign.work.files import read_text, sha256_of, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.work.cache import Cache
@@ -338,6 +337,11 @@ def _remembered(cache: Cache, path: str | os.PathLike[str], epsilon: float) -> l
 
 
 def _digest(path: str | os.PathLike[str]) -> str:
+    if os.path.getsize(path) <= PIECE:
+        with open(path, "rb") as stream:
+            return sha256_of(stream.read())
+    import hashlib  # loads OpenSSL, which is faster for more than a few bytes
+
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         while piece := stream.read(PIECE):
