@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,9 @@ from mechdesign.data.intake import Coded, Mask, Values, texts
 from mechdesign.data.outputs import require_one_header
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw, require_short
 from mechdesign.data.text_files import TextFile
-from mechdesign.data.uniform_lines import CellBlock, Texts
+
+if TYPE_CHECKING:
+    from mechdesign.data.uniform_lines import Texts
 
 MARK = "'"
 """What is written before such a text."""
@@ -163,6 +165,9 @@ def _cut(text: str) -> str:
 BLOCK = 1 << 19
 """Bytes of lines that are looked at together: with the numbers made of them they fit a processor's cache."""
 
+TINY = 1 << 13
+"""Bytes of a file that Python's own module reads as fast."""
+
 LONGEST_LINE = 1 << 22
 """Bytes without the end of a line from which on they are left to a reader."""
 
@@ -255,7 +260,13 @@ class CsvTable(FileTable):
 
     def _pieces(self, columns: Sequence[str]) -> Iterator[Raw]:
         """Yield the rows: while no cell has quotes from the bytes of many lines, from then on by a reader."""
-        size, known = max(1, os.path.getsize(self.path)), {name: Texts() for name in columns}
+        size = max(1, os.path.getsize(self.path))
+        if self._file.is_plain and size <= TINY:
+            yield from self._by_python(columns)
+            return
+        from mechdesign.data.uniform_lines import Texts  # a few lines are read sooner than it
+
+        known = {name: Texts() for name in columns}
         with self._file.errors(), self._file.open() as binary:
             head, rest = self._header_lines(binary)
             done = len(head)
@@ -289,6 +300,8 @@ class CsvTable(FileTable):
         self, columns: Sequence[str], block: bytes, known: dict[str, Texts]
     ) -> dict[str, tuple[Values, Mask]] | None:
         """Return columns of some lines and what is missing in them; None where a cell has quotes or worse."""
+        from mechdesign.data.uniform_lines import CellBlock
+
         whole = block if block.endswith(b"\n") else block + b"\n"
         cells = CellBlock.of(whole, len(self.columns), ord(self.delimiter))
         if cells is None:

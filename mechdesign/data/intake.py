@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -76,6 +77,29 @@ class Coded:
             return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
         counts = [np.count_nonzero(self.codes == place) for place in range(len(self.values))]
         return np.array(counts, dtype=np.int64)
+
+    def converted(self, convert: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+        """Return what each row's value becomes; each value is converted once.
+
+        A value that no row has may be refused: it may come from a row that was dropped.
+
+        Raises
+        ------
+        DataError
+            When ``convert`` refuses the value of some row.
+
+        Examples
+        --------
+        >>> Coded(np.array(["1", "2"]), np.array([1, 0, 1])).converted(lambda values: values.astype(int))
+        array([2, 1, 2])
+        """
+        with suppress(DataError):
+            return convert(self.values).take(self.codes)
+        used = self.rows_of_each() > 0
+        some = convert(self.values[used])
+        table = np.zeros(len(used), dtype=some.dtype)
+        table[used] = some
+        return table.take(self.codes)
 
 
 Values = NDArray[Any] | Coded

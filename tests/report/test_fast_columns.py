@@ -9,10 +9,10 @@ import pytest
 
 import mechdesign.data.csv_files as csv_files
 import mechdesign.data.json_lines as json_lines
-from mechdesign.collect.codec import as_floats
+from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.core.errors import DataError
 from mechdesign.data.data_set import open_table
-from mechdesign.data.intake import MissingRule
+from mechdesign.data.intake import Coded, MissingRule
 from mechdesign.data.uniform_lines import CellBlock, Texts
 from mechdesign.exact.numbers import number_of_text, numbers_of_texts
 
@@ -139,6 +139,7 @@ def with_reader(path, monkeypatch, by_arrow: bool):
 def test_lines_read_by_their_bytes_are_those_of_the_readers(width, tmp_path, monkeypatch):
     rng = np.random.default_rng(width)
     monkeypatch.setattr(csv_files, "SHORT", 0)
+    monkeypatch.setattr(csv_files, "TINY", 0)
     errors = 0
     for number in range(150):
         text, path = file_of(rng, width), tmp_path / f"{number}.csv"
@@ -161,6 +162,7 @@ def test_lines_without_quotes_need_no_reader(tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     path.write_text("a,b\r\n" + "no,1\r\nyes,2\r\n" * 50, encoding="utf-8-sig", newline="")
     monkeypatch.setattr(csv_files, "BLOCK", 64)
+    monkeypatch.setattr(csv_files, "TINY", 0)
     monkeypatch.setattr(csv_files.CsvTable, "_by_reader", None)
     assert read(path) == [[["no", "yes"] * 50, ["1", "2"] * 50]]
 
@@ -224,3 +226,19 @@ def test_a_line_of_json_is_read_as_by_the_careful_way(line, tmp_path, monkeypatc
     quick = read(path)
     monkeypatch.setattr(json_lines, "flat_row", lambda text: None)
     assert quick == read(path)
+
+
+def test_a_value_that_no_row_has_is_not_refused():
+    codes = np.array([2, 0, 2, 0])
+    labels = Labels(2, ["no", "yes"])
+    assert labels.encode(Coded(np.array(["no", "", "yes"], dtype=object), codes)).tolist() == [1, 0, 1, 0]
+    assert as_floats(Coded(np.array(["1", "NA", "2.5"], dtype=object), codes), 1, "x").tolist() == [
+        2.5,
+        1,
+        2.5,
+        1,
+    ]
+    with pytest.raises(DataError, match=r"row 3.*unknown category 'NA'"):
+        labels.encode(Coded(np.array(["no", "", "yes", "NA"], dtype=object), np.array([0, 2, 3])))
+    with pytest.raises(DataError, match=r"x: row 2"):
+        as_floats(Coded(np.array(["1", "NA"], dtype=object), np.array([0, 1])), 1, "x")
