@@ -1,4 +1,7 @@
-"""CSV files in blocks, by pyarrow or by Python's own module; and texts that a spreadsheet takes for formulas.
+"""CSV files in blocks, by their bytes or by a reader; and texts that a spreadsheet takes for formulas.
+
+Lines without quotes are read from the bytes of many of them (:mod:`mechdesign.data.uniform_lines`), from the
+first quote on by pyarrow or by Python's own module.
 
 A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or the full-width forms of these,
 and whatever it skips before them) when somebody opens the file: a name that a user chose could read other

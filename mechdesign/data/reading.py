@@ -1,6 +1,7 @@
 """Data files as tables in blocks, memory for one block only; and whether two of them are the same file.
 
-With pyarrow, its readers are used; without it, CSV is read by Python's own module and Parquet is refused.
+CSV without quotes is read from its bytes, any other by pyarrow or, without that, by Python's own module.
+Parquet needs pyarrow.
 A file that a command gets twice, by two names or as a copy, would count twice in silence: it is refused.
 """
 
