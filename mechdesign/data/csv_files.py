@@ -33,7 +33,7 @@ from mechdesign.data.reading import MOST_BYTES, FileTable, Raw, require_short
 from mechdesign.data.text_files import TextFile
 
 if TYPE_CHECKING:
-    from mechdesign.data.uniform_lines import Texts
+    from mechdesign.data.uniform_lines import NumberedTexts
 
 MARK = "'"
 """What is written before such a text."""
@@ -267,9 +267,9 @@ class CsvTable(FileTable):
         if self._file.is_plain and size <= TINY:
             yield from self._by_python(columns)
             return
-        from mechdesign.data.uniform_lines import Texts  # a few lines are read sooner than it
+        from mechdesign.data.uniform_lines import NumberedTexts  # a few lines are read sooner than it
 
-        known = {name: Texts() for name in columns}
+        known = {name: NumberedTexts() for name in columns}
         with self._file.errors(), self._file.open() as binary:
             head, rest = self._header_lines(binary)
             done = len(head)
@@ -300,7 +300,7 @@ class CsvTable(FileTable):
         return (head, data[end:]) if is_plain else (b"", data)
 
     def _by_bytes(
-        self, columns: Sequence[str], block: bytes, known: dict[str, Texts]
+        self, columns: Sequence[str], block: bytes, known: dict[str, NumberedTexts]
     ) -> dict[str, tuple[Values, Mask]] | None:
         """Return columns of some lines and what is missing in them; None where a cell has quotes or worse."""
         from mechdesign.data.uniform_lines import CellBlock

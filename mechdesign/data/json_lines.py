@@ -16,7 +16,7 @@ from mechdesign.core.errors import DataError, unread
 from mechdesign.data.intake import MESSAGE_FORMAT, Coded, Mask, Values, plain_column
 from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
-from mechdesign.data.uniform_lines import LINE_END, LineForm, Texts
+from mechdesign.data.uniform_lines import LINE_END, LineForm, NumberedTexts
 from mechdesign.work.files import parse_json
 
 BYTES = 1 << 19
@@ -207,7 +207,7 @@ class JsonTable(FileTable):
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         size, number, done = max(1, os.path.getsize(self.path)), 1, 0
-        self._known: dict[str, Texts] = {}
+        self._known: dict[str, NumberedTexts] = {}
         with self._errors(), self.path.open("rb") as binary:
             for block in _whole_lines(binary):
                 done += len(block)

@@ -126,7 +126,7 @@ class ByteBlock:
         return letters[inside].tobytes()
 
 
-class Texts:
+class NumberedTexts:
     """The different texts of a column, in the order of their codes, from block to block.
 
     Attributes
@@ -138,7 +138,7 @@ class Texts:
 
     Examples
     --------
-    >>> texts, block = Texts(), ByteBlock(b"yes no yes")
+    >>> texts, block = NumberedTexts(), ByteBlock(b"yes no yes")
     >>> codes = texts.codes(block, np.array([0, 4, 7]), np.array([3, 2, 3]))
     >>> [texts.written[code] for code in codes]
     [b'yes', b'no', b'yes']
@@ -311,7 +311,7 @@ class LineForm:
         return cls(encoded, tuple(names), tuple(texts))
 
     def columns(
-        self, block: bytes, names: Sequence[str], known: dict[str, Texts] | None = None
+        self, block: bytes, names: Sequence[str], known: dict[str, NumberedTexts] | None = None
     ) -> dict[str, Coded | list[Any]] | None:
         """Return some columns of lines that all have this form; None where one may not have it.
 
@@ -334,7 +334,7 @@ class LineForm:
         for name, is_text, (starts, ends) in zip(self.names, self.texts, spans, strict=True):
             column: Coded | list[Any] | None
             if is_text and (name in names or lines.has_escapes):
-                column = lines.texts(starts, ends, known.get(name) or known.setdefault(name, Texts()))
+                column = lines.texts(starts, ends, known.get(name) or known.setdefault(name, NumberedTexts()))
             elif not is_text:
                 column = lines.numbers(starts, ends)
             else:
@@ -410,7 +410,7 @@ class _LineBlock(ByteBlock):
             return None
         return by_line
 
-    def texts(self, starts: Places, ends: Places, known: Texts) -> Coded | None:
+    def texts(self, starts: Places, ends: Places, known: NumberedTexts) -> Coded | None:
         """Return a column of texts between quotes; None for an escape that JSON does not know."""
         codes = known.codes(self, starts, ends - starts)
         written = known.written

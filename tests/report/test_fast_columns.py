@@ -13,7 +13,7 @@ from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.core.errors import DataError
 from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import Coded, MissingRule
-from mechdesign.data.uniform_lines import CellBlock, Texts
+from mechdesign.data.uniform_lines import CellBlock, NumberedTexts
 from mechdesign.exact.numbers import number_of_text, numbers_of_texts
 
 NUMERALS = ["1", "-0", "+7.", ".5", "1e5", "1E-7", "0.1", "9" * 400, "1e000001", "00012.250", "4" * 30]
@@ -171,7 +171,7 @@ def test_lines_without_quotes_need_no_reader(tmp_path, monkeypatch):
 def test_texts_keep_their_codes_from_block_to_block(count):
     rng = np.random.default_rng(count)
     names = [f"{'n' * rng.integers(0, 24)}{place}" for place in range(count)]
-    texts, words = Texts(), []
+    texts, words = NumberedTexts(), []
     for start in range(0, 5):
         chosen = [names[place] for place in rng.integers(count * (start + 1) // 5 or 1, size=2000)]
         block = CellBlock.of("".join(f"{name}\n" for name in chosen).encode(), 1, ord(","))
@@ -187,7 +187,7 @@ def test_texts_keep_their_codes_from_block_to_block(count):
 
 
 def test_a_text_that_begins_like_a_longer_one_is_another_one():
-    texts = Texts()
+    texts = NumberedTexts()
     for line in (b"abcdefgh12345678x\nabcdefgh\n", b"abcdefgh\n", b"abcdefgh12345678\nabcdefgh\n"):
         block = CellBlock.of(line, 1, ord(","))
         starts, ends = block.column(0)
