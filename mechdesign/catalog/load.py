@@ -30,7 +30,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import changed, encode, frozen_value
 from mechdesign.data.about import About
-from mechdesign.data.intake import DATA_KEYS, DataSettings
+from mechdesign.data.data_settings import DATA_KEYS, DataSettings
 from mechdesign.families import problem_class
 from mechdesign.solvers.solve import methods_of
 

@@ -23,7 +23,8 @@ from mechdesign.core.errors import (
 from mechdesign.core.fields import toml_text
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
-from mechdesign.data.intake import DATA_KEYS, MISSING, DataSettings
+from mechdesign.data.data_settings import DATA_KEYS, DataSettings
+from mechdesign.data.intake import MISSING
 from mechdesign.exact.numbers import text_of
 from mechdesign.show.tables import table
 

@@ -267,7 +267,7 @@ def reports_counted(work: Work, paths: Sequence[str], address: str | None) -> Co
 
         order = order_of(work.mechanism, work.owner, work.settings, work.missing, paths, work.data.form)
         with connected(address) as client:
-            _note_cost(address, paths)
+            _note_cost(address, paths, counts=True)
             return count_on(client, order, paths, work.missing, work.copies)
     server = server_of(work.mechanism, work.owner)
     with Watch("files") as watch:
@@ -355,10 +355,10 @@ def _one_by_one(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tup
     return total, columns
 
 
-def _note_cost(address: str, paths: Sequence[str]) -> None:
+def _note_cost(address: str, paths: Sequence[str], counts: bool = False) -> None:
     """Say where starting processes for these files takes longer than it saves."""
-    from mechdesign.work.parallel import does_not_pay
+    from mechdesign.work.parallel import PAYS, PAYS_TO_COUNT, does_not_pay
 
-    note = does_not_pay(address, rows_about(paths))
+    note = does_not_pay(address, rows_about(paths), least=PAYS_TO_COUNT if counts else PAYS)
     if note:
         print(f"mechdesign: note: {note}", file=sys.stderr)

@@ -17,6 +17,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError, SealedError
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, new_identity
+from mechdesign.work.files import sha256_of
 
 
 class Sealing(ABCMeta):
@@ -167,9 +168,7 @@ def survey_digest_of(fingerprint: str, identity: str) -> str:
     """
     if not identity:
         return fingerprint
-    from hashlib import sha256  # takes time to import
-
-    return sha256(f"{fingerprint}{identity}".encode()).hexdigest()
+    return sha256_of(f"{fingerprint}{identity}".encode())
 
 
 def owner_entries(mechanism: HasSurvey) -> dict[str, Any]:

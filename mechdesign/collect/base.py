@@ -46,7 +46,7 @@ from mechdesign.data.about import SEALED_FROM, TEXTS_FROM, About
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import file_values, number_of_text, plain_int, plain_values, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
-from mechdesign.work.files import parse_json, read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, sha256_of, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation
@@ -67,10 +67,8 @@ def with_numbers(document: Mapping[str, Any], conversion: Callable[[Any], Any]) 
 
 def digest(kind: str, content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
-    from hashlib import sha256  # takes time to import, and only files need it
-
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return sha256(text.encode()).hexdigest()
+    return sha256_of(text.encode())
 
 
 def part_as_json(value: Any) -> Any:

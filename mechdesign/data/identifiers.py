@@ -16,7 +16,6 @@ people in another file are not noticed: a note is a help, no guarantee.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -31,7 +30,7 @@ import numpy as np
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.data.intake import Coded, MissingRule, Values
 from mechdesign.exact.numbers import plain, require_no_mask, text_of
-from mechdesign.work.files import read_text, whole_file
+from mechdesign.work.files import read_text, sha256_of, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.data.text_files import FileForm
@@ -369,6 +368,11 @@ def _remembered(cache: Path, path: str | os.PathLike[str], epsilon: float) -> li
 
 
 def _digest(path: str | os.PathLike[str]) -> str:
+    if os.path.getsize(path) <= PIECE:
+        with open(path, "rb") as stream:
+            return sha256_of(stream.read())
+    import hashlib  # loads OpenSSL, which is faster for more than a few bytes
+
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         while piece := stream.read(PIECE):

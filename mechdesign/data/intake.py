@@ -12,22 +12,21 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, option
-from mechdesign.core.validation import number, one_of
-from mechdesign.core.values import changed, frozen_value, value_field
+from mechdesign.core.validation import one_of
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
 
 if TYPE_CHECKING:
-    from mechdesign.collect.base import Mechanism
     from mechdesign.export.messages import MessageReader
 
 FEW = 8
@@ -79,6 +78,29 @@ class Coded:
             return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
         counts = [np.count_nonzero(self.codes == place) for place in range(len(self.values))]
         return np.array(counts, dtype=np.int64)
+
+    def converted(self, convert: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+        """Return what each row's value becomes; each value is converted once.
+
+        A value that no row has may be refused: it may come from a row that was dropped.
+
+        Raises
+        ------
+        DataError
+            When ``convert`` refuses the value of some row.
+
+        Examples
+        --------
+        >>> Coded(np.array(["1", "2"]), np.array([1, 0, 1])).converted(lambda values: values.astype(int))
+        array([2, 1, 2])
+        """
+        with suppress(DataError):
+            return convert(self.values).take(self.codes)
+        used = self.rows_of_each() > 0
+        some = convert(self.values[used])
+        table = np.zeros(len(used), dtype=some.dtype)
+        table[used] = some
+        return table.take(self.codes)
 
 
 Values = NDArray[Any] | Coded
@@ -241,74 +263,6 @@ class Intake:
         if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
             raise ParameterError("data", "expected columns and a rule for missing values", "rebuild it")
         return cls(tuple(document["columns"]), document["missing"])
-
-
-DATA_KEYS = ("columns", "range", "missing")
-
-
-@frozen_value()
-class DataSettings:
-    """Where a model's data come from.
-
-    Attributes
-    ----------
-    intake : Intake
-        Columns, and what to do with missing values.
-    ranges : tuple of (low, high)
-        Of the numbers: one for all columns, one each, or none.
-
-    Examples
-    --------
-    >>> DataSettings.of({"columns": ["age"], "range": [17, 90], "missing": "drop"}).ranges
-    ((17.0, 90.0),)
-    """
-
-    intake: Intake = attrs.field(factory=Intake)
-    ranges: tuple[tuple[float, float], ...] = ()
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> DataSettings:
-        """Return the settings of a table of a model file."""
-        columns = table.get("columns", [])
-        if isinstance(columns, str):
-            columns = [columns]
-        if not isinstance(columns, list):
-            raise ParameterError("columns", f"expected a list of names, got {columns!r}")
-        intake = Intake(tuple(columns), table.get("missing", "refuse"))
-        return cls(intake, _ranges(table.get("range", [])))
-
-    def overridden(
-        self,
-        columns: Sequence[str] | None = None,
-        ranges: Sequence[Sequence[float]] | None = None,
-        missing: str | None = None,
-    ) -> DataSettings:
-        """Return the settings with those of a command line in the place of the file's."""
-        intake = Intake(
-            tuple(columns) if columns else self.intake.columns,
-            self.intake.missing if missing is None else missing,
-        )
-        settings = changed(self, intake=intake)
-        return changed(settings, ranges=_ranges([list(pair) for pair in ranges])) if ranges else settings
-
-    def applied(self, mechanism: Mechanism) -> Mechanism:
-        """Return the mechanism for these data."""
-        if self == DataSettings():
-            return mechanism
-        try:
-            return mechanism.for_data(self.intake, self.ranges)
-        except ParameterError as error:
-            raise error.inside("[data]") from None
-
-
-def _ranges(value: Any) -> tuple[tuple[float, float], ...]:
-    if not isinstance(value, list):
-        raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
-    pairs = value if value and isinstance(value[0], list) else [value] if value else []
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
-    return tuple((number("range", low), number("range", high)) for low, high in pairs)
 
 
 READ_AS_MISSING = frozenset(

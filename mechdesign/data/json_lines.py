@@ -17,13 +17,13 @@ from mechdesign.core.errors import DataError, unread
 from mechdesign.data.intake import MESSAGE_FORMAT, Coded, Mask, Values, plain_column
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
 from mechdesign.data.text_files import HEAD, require_text
-from mechdesign.data.uniform_lines import LineForm
+from mechdesign.data.uniform_lines import LINE_END, LineForm, NumberedTexts
 from mechdesign.work.files import parse_json
 
 if TYPE_CHECKING:
     from mechdesign.export.messages import MessageReader
 
-BYTES = 1 << 21
+BYTES = 1 << 19
 """What is read at a time; its lines become a piece."""
 
 REPEATED = 4
@@ -211,11 +211,12 @@ class JsonTable(FileTable):
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         size, number, done = max(1, os.path.getsize(self.path)), 1, 0
+        self._known: dict[str, NumberedTexts] = {}
         with self._errors(), self.path.open("rb") as binary:
             for block in _whole_lines(binary):
                 done += len(block)
                 piece = self._values(block, number, columns)
-                number += block.count(b"\n")
+                number += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == LINE_END))
                 if piece:
                     yield self._piece(piece, min(1.0, done / size))
 
@@ -228,7 +229,7 @@ class JsonTable(FileTable):
             alike = form is not None and sorted(form.names) == sorted(self.columns)
             piece: Mapping[str, Column] | None = None
             if form is not None and alike:
-                piece = form.columns(lines, columns)
+                piece = form.columns(lines, columns, self._known)
             if piece is None:
                 piece = plain_columns(lines, self.columns)
             if piece is not None:

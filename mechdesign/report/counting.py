@@ -15,7 +15,6 @@ that it holds codes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ from mechdesign.data.intake import Block, Coded, MissingRule, Source
 from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.data.text_files import PLAIN, FileForm
 from mechdesign.exact.numbers import file_values, plain_values
-from mechdesign.work.files import parse_json, read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, sha256_of, whole_file
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""
@@ -328,7 +327,7 @@ def _mechanism(loads: Sequence[tuple[str, CountFile]], value: Mechanism | None) 
 
 def _digest(document: dict[str, Any]) -> str:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of(text.encode())
 
 
 LEAST_ROWS = 20

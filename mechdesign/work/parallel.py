@@ -324,8 +324,13 @@ ANSWER = 3.0
 """Seconds in which a scheduler has to answer."""
 WORKERS = 30.0
 """Seconds in which a cluster has to have a worker."""
-PAYS = 2e7
-"""Rows for each process from which starting them takes less time than they save."""
+PAYS, PAYS_TO_COUNT = 2e7, 1e8
+"""Rows for each process from which starting them takes less time than they save: to randomize, and to count.
+
+Of one question in CSV: two seconds to start and end them, 80 and 40 nanoseconds a row in one process.
+"""
+ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
+"""Where Dask's configuration has the variables of the environment of workers."""
 FAN = 8
 """Results that are merged at a time."""
 
@@ -383,7 +388,7 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         yield client
 
 
-def does_not_pay(address: str, rows: float, jobs: int | None = None) -> str:
+def does_not_pay(address: str, rows: float, jobs: int | None = None, least: float = PAYS) -> str:
     """Return that processes on this machine are not worth starting for so few rows; empty where they are.
 
     Examples
@@ -392,19 +397,26 @@ def does_not_pay(address: str, rows: float, jobs: int | None = None) -> str:
     ('', '')
     """
     workers = worker_count(jobs)
-    if address != LOCAL or rows >= PAYS * workers:
+    if address != LOCAL or rows >= least * workers:
         return ""
     processes = f"{workers} worker process" + ("" if workers == 1 else "es")
     return (
         f"--dask {LOCAL}: for about {rows:.1g} rows, starting {processes} takes longer than it saves "
-        f"(it pays from {PAYS:.0e} rows for each); omit --dask, or start workers once and give their address"
+        f"(it pays from {least:.0e} rows for each); omit --dask, or start workers once and give their address"
     ).replace("e+0", "e")
 
 
 def _local(distributed: Any, settings: dict[str, Any], place: str) -> Any:
-    """Return a cluster of processes on this machine; where one of them ends at once, that is one line."""
+    """Return a cluster of processes on this machine; where one of them ends at once, that is one line.
+
+    Dask lets its workers return memory to the system at once (``MALLOC_TRIM_THRESHOLD_``), and with that they
+    get new pages for each array: reading takes twice as long. These here live as long as a command.
+    """
+    dask: Any = importlib.import_module("dask")
+    before = dask.config.get(ENVIRONMENT, {})
+    variables = {name: value for name, value in before.items() if not name.startswith("MALLOC_")}
     try:
-        with interrupts_held():
+        with interrupts_held(), dask.config.set({ENVIRONMENT: variables}):
             return distributed.LocalCluster(**settings)
     except Exception as error:  # what it raises cannot be listed: of its own, of asyncio, of the system
         lines = str(error).splitlines() or [type(error).__name__]

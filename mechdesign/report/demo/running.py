@@ -27,7 +27,8 @@ from mechdesign.collect.collecting import operation_of
 from mechdesign.core.solution import Solution
 from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
-from mechdesign.data.intake import DataSettings, Intake, length
+from mechdesign.data.data_settings import DataSettings
+from mechdesign.data.intake import Intake, length
 from mechdesign.data.writing import write_blocks
 from mechdesign.report.compare import Comparison, compare
 from mechdesign.show.figure import Figure, design_figures
