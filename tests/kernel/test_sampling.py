@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.kernel import Rows
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.randomness import TOTAL, SystemSource
+from mechdesign.exact.randomness import TOTAL, NumpySource, SystemSource
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
 
 
@@ -140,6 +140,26 @@ def test_a_seed_repeats_and_the_default_does_not():
     assert (
         mechanism.randomize(answers).tolist() != mechanism.randomize(answers).tolist()
     )  # equal: chance 2**-200
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
+def test_a_numpy_source_has_the_integers_of_its_generator(kind):
+    """Also after half a word was taken, and of a subclass, whose own integers count."""
+    bit_generator = getattr(np.random, kind)
+    ours, theirs = (np.random.Generator(bit_generator(5)) for _ in range(2))
+    source = NumpySource(ours)
+    for count in (0, 1, 3, 1000):
+        integers = theirs.integers(0, TOTAL, count)
+        assert (source.integers(count) == integers).all()
+        words = theirs.integers(0, 2**64 - 1, count, dtype=np.uint64, endpoint=True)
+        assert (source.words(count) == words).all()
+        assert ours.integers(0, 9, dtype=np.int32) == theirs.integers(0, 9, dtype=np.int32)
+
+    class Zeros(np.random.Generator):
+        def integers(self, *args, **options):
+            return np.zeros(options["size"], dtype=options["dtype"])
+
+    assert not NumpySource(Zeros(bit_generator(5))).words(3).any()
 
 
 def test_the_system_source_gives_62_uniform_bits():
