@@ -113,15 +113,15 @@ def test_coefficients_are_those_of_the_answers_and_intervals_cover():
 
 
 def test_least_squares_are_not_attenuated_and_errors_hold():
-    """300 surveys: the slope of the answers themselves, and HC1 errors within 15 % of the spread."""
+    """150 surveys: the slope of the answers themselves, and HC1 errors within 20 % of the spread."""
     values, errors = [], []
-    for seed in range(300):
+    for seed in range(150):
         x, yes = people(1500, seed)
         fit = regress(YES, YES.randomize(np.array(["no", "yes"])[yes], rng=seed), {"x": x}, model="linear")
         values.append(fit["x"][0] - np.polyfit(x, yes, 1)[0])
         errors.append(fit["x"][1])
-    assert abs(np.mean(values)) < 4.0 * np.std(values) / math.sqrt(300)
-    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
+    assert abs(np.mean(values)) < 4.0 * np.std(values) / math.sqrt(150)
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
 
 
 def test_least_squares_are_those_of_textbooks():
