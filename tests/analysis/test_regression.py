@@ -98,18 +98,18 @@ def test_of_several_maxima_the_largest_is_taken_and_said():
 
 
 def test_coefficients_are_those_of_the_answers_and_intervals_cover():
-    """60 surveys of 4,000: means within 4 standard errors, coverage of 95 % at least 0.85 (error 1e-3)."""
+    """36 surveys of 4,000: means within 4 standard errors, coverage of 95 % at least 0.8 (error 1e-3)."""
     truth, values, inside = np.array([-1.0, 0.8]), [], []
-    for seed in range(60):
+    for seed in range(36):
         x, yes = people(4000, seed)
         fit = regress(YES, YES.randomize(np.array(["no", "yes"])[yes], rng=seed), {"x": x})
         low, high = fit.interval()
         values.append(fit.value)
         inside.append((low <= truth) & (truth <= high))
     spread = np.std(values, axis=0)
-    assert (np.abs(np.mean(values, axis=0) - truth) < 4.0 * spread / math.sqrt(60) + 0.02).all()
-    assert (np.mean(inside, axis=0) >= 0.85).all()
-    assert np.allclose(spread, fit.standard_error, rtol=0.3)
+    assert (np.abs(np.mean(values, axis=0) - truth) < 4.0 * spread / math.sqrt(36) + 0.02).all()
+    assert (np.mean(inside, axis=0) >= 0.8).all()
+    assert np.allclose(spread, fit.standard_error, rtol=0.4)
 
 
 def test_least_squares_are_not_attenuated_and_errors_hold():

@@ -63,10 +63,11 @@ def test_intervals_of_a_panel_cover_and_are_shorter():
     inside, ratios = [], []
     for seed in range(25):
         one, two = panel(800, 10 * seed, moved=0.2, stay=0.9)
-        linked, apart = wave_changes(one, two, identifier="who"), wave_changes(one, two)
+        linked = wave_changes(one, two, identifier="who")
         low, high = linked.interval()
         inside.append((low[0] <= -0.1) & (high[0] >= -0.1))
-        ratios.append(linked.standard_error[0] / apart.standard_error[0])
+        if seed % 5 == 0:
+            ratios.append(linked.standard_error[0] / wave_changes(one, two).standard_error[0])
     assert np.mean(inside) >= 0.80
     assert np.mean(ratios) < 0.93
 
