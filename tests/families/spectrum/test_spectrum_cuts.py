@@ -181,8 +181,8 @@ def test_the_time_is_kept_and_a_bound_is_there_in_any_case():
     secondary = scattered_users(20.0, 120, 1, radius=5.0, privacy=0.5, seed=1)
     problem = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=secondary)
     problem.channel.margins.sum()
-    solution = md.solve(problem, "cuts", seconds=2.0)
-    assert solution.seconds < 8.0  # the limit, and three times as much for a busy machine
+    solution = md.solve(problem, "cuts", seconds=4.0)
+    assert solution.seconds < 10.0  # the limit, and as much again and a half for a busy machine
     assert solution.status == "feasible"
     assert solution.value < solution.bound < problem.objective_scale()
 

@@ -35,9 +35,9 @@ def own(size: int, epsilon: float) -> md.LinearQueries:
     ("problem", "most"),
     [
         (prefix(129, 6.0), 8.64),  # field alone: 64.0, subset selection: 15.99
-        (own(170, 6.0), math.inf),
+        (own(140, 6.0), math.inf),
     ],
-    ids=["prefix 129", "own 170"],
+    ids=["prefix 129", "own 140"],
 )
 def test_the_default_is_at_most_what_every_other_method_finds(problem, most):
     named = problem.queries.size == 129
