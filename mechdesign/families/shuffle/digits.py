@@ -383,10 +383,11 @@ class PureDigits(Noise):
         except ParameterError as error:
             raise error.as_a(OutOfReachError) from None
         parts = [max(1, math.floor(PARTS * part / sum(worth))) for part in worth]
-        digits = [PureNoise.fitting(_share_of(promise, part), 2, Allowed()) for part in parts]
-        sent = sum(digit.length for digit in digits)
+        shares = [_share_of(promise, part) for part in parts]
+        sent = sum(map(PureNoise.length_for, shares))  # known before the noise, which takes longer to find
         if allowed.max_messages is not None and sent > allowed.max_messages:
             raise OutOfReachError(f"it needs {sent} messages per user", remedy="allow as many")
+        digits = [PureNoise.fitting(share, 2, Allowed()) for share in shares]
         lengths, noises, ratios = zip(*(digit.parameters().values() for digit in digits), strict=True)
         return cls(promise, steps + 1, list(lengths), list(noises), list(ratios), parts)
 

@@ -370,6 +370,8 @@ def honest_users(users: int, honest: float) -> int:
     >>> honest_users(1000, 0.1), honest_users(7, 0.5)
     (100, 4)
     """
+    if honest == 1.0:  # asked for thousands of times in a calibration
+        return users
     return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
 
 

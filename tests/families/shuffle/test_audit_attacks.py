@@ -44,15 +44,19 @@ def distances(draw: st.DrawFn, size: int) -> list[list[Fraction]]:
     return rows
 
 
+TURNS = st.integers(0, 3)
+"""Which quarter of the guises an example is dressed in: each has some fifteen of the sixty examples."""
+
+
 @settings(max_examples=60)
-@given(st.data(), integer_channels(), st.sampled_from(EPSILONS))
-def test_the_metric_verdict_is_the_judges_in_every_guise(data, weights, epsilon):
+@given(st.data(), integer_channels(), st.sampled_from(EPSILONS), TURNS)
+def test_the_metric_verdict_is_the_judges_in_every_guise(data, weights, epsilon, turn):
     rows, steps = weights.tolist(), data.draw(distances(len(weights)))
     verdict = is_private(rows, epsilon, steps)
     levels = guises_of_number(epsilon)
     if verdict is None:
         return
-    for name, guise in guises_of_distances(steps).items():
+    for name, guise in list(guises_of_distances(steps).items())[turn::4]:
         level = data.draw(st.sampled_from(sorted(levels)))
         audit = audit_channel(weights, levels[level], distance=guise)
         assert audit.holds == verdict, (name, level)
@@ -61,14 +65,14 @@ def test_the_metric_verdict_is_the_judges_in_every_guise(data, weights, epsilon)
 
 
 @settings(max_examples=60)
-@given(st.data(), integer_channels(), st.sampled_from(EPSILONS))
-def test_the_plain_verdict_is_the_judges_in_every_guise(data, weights, epsilon):
+@given(st.data(), integer_channels(), st.sampled_from(EPSILONS), TURNS)
+def test_the_plain_verdict_is_the_judges_in_every_guise(data, weights, epsilon, turn):
     rows = weights.tolist()
     verdict = is_private(rows, epsilon)
     levels = guises_of_number(epsilon)
     if verdict is None:
         return
-    for name, guise in guises_of_integers(rows).items():
+    for name, guise in list(guises_of_integers(rows).items())[turn::4]:
         level = levels[data.draw(st.sampled_from(sorted(levels)))]
         assert audit_channel(guise, level).holds == verdict, name
         assert channel_holds(guise, level) == verdict, name
