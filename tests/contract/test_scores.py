@@ -23,11 +23,7 @@ WITHOUT = {
 }
 """Collecting mechanisms without scores, and why."""
 
-SCORED = [
-    kind
-    for kind in KINDS
-    if kind not in NO_SERVER and kind not in WITHOUT and kind not in PROTOCOLS
-]
+SCORED = [kind for kind in KINDS if kind not in NO_SERVER and kind not in WITHOUT and kind not in PROTOCOLS]
 BY_LIKELIHOOD = ("joint-response",)
 """Mechanisms whose estimate is a maximum of a likelihood; their scores are unbiased all the same."""
 SETS = ("key-value-selection", "set-hashing", "set-selection")
