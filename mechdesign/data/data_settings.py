@@ -1,4 +1,4 @@
-"""The table ``[data]`` of a model: which columns, which range of numbers, and what to do with missing values."""
+"""The table ``[data]`` of a model: which columns, which range of numbers, and the rule for missing values."""
 
 from __future__ import annotations
 

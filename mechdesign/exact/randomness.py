@@ -156,30 +156,25 @@ class KeyedSource:
         return random_words(count)
 
 
-class SystemSource:
+class SystemSource(KeyedSource):
     """The operating system's own calls and nothing else; with ``MECHDESIGN_RANDOM=system`` the default."""
-
-    def integers(self, count: int) -> NDArray[np.int64]:
-        """Return ``count`` independent uniform integers in [0, 2**62)."""
-        return (self.words(count) >> np.uint64(64 - BITS)).view(np.int64)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of 64 independent random bits."""
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
-class NumpySource:
+class NumpySource(KeyedSource):
     """A numpy generator: repeatable, for simulations and tests only, never for deployment."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator = generator
 
-    def integers(self, count: int) -> NDArray[np.int64]:
-        """Return ``count`` independent uniform integers in [0, 2**62)."""
-        return self.generator.integers(0, TOTAL, size=count, dtype=np.int64)
-
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` words of 64 independent random bits."""
+        """Return ``count`` words of 64 bits: those of the generator's ``integers``, which takes longer."""
+        bits = self.generator.bit_generator
+        if type(bits).__name__ in ("PCG64", "PCG64DXSM", "Philox", "SFC64"):  # a raw number of theirs is one
+            return np.asarray(bits.random_raw(count), dtype=np.uint64)
         return self.generator.integers(0, (1 << 64) - 1, size=count, dtype=np.uint64, endpoint=True)
 
 
