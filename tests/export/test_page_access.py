@@ -9,8 +9,8 @@ import pytest
 
 from mechdesign.export.texts import LANGUAGES
 from tests.support.axe import REASON as NO_AXE, axe_script, violations
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
-from tests.support.pages import at, fill, press, staff, wait, write_page
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, resize, served, wait
+from tests.support.pages import at, fill, press, staff, write_page
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 
@@ -32,11 +32,9 @@ def page(tmp_path_factory):
         def page(language, width=1280, scheme="light"):
             media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            resize(browser, width, 800)
+            forget(browser, server.address)
             browser.get(f"{server.address}/{language}.html")
-            browser.execute_script("localStorage.clear()")
-            browser.refresh()
             return browser
 
         yield page

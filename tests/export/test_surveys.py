@@ -12,7 +12,7 @@ from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
 from tests.export.test_python_client import loaded
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served, wait
 from tests.support.clients import CLIENTS
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
@@ -48,8 +48,7 @@ def device():
 @pytest.fixture
 def visit(device, site):
     """Return a function that opens a page of the site, on a device that keeps nothing."""
-    device.get(f"{site.address}/smoke.html")
-    device.execute_script("localStorage.clear()")
+    forget(device, site.address)
     site.posted.clear()
     return lambda page: opened(device, f"{site.address}/{page}")
 
@@ -87,12 +86,6 @@ def make(device):
 def rows(device):
     wait(device, device.find_element("id", "made").is_displayed)
     return [json.loads(line) for line in device.find_element("id", "report").text.splitlines()]
-
-
-def wait(device, test):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(device, 10).until(lambda _: test())
 
 
 def text(device, name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,12 +20,35 @@ IDLE: dict[tuple[str, ...], Any] = {}
 """Browsers that nobody uses, by their arguments: the next test takes one instead of starting another."""
 
 
+POLL = 0.02
+"""Seconds between two looks at a page: what is waited for is mostly there at the second one."""
+
+
+def wait(driver: Any, test: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Wait until a function returns something true, and return that."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(driver, seconds, poll_frequency=POLL).until(lambda _: test())
+
+
+def forget(driver: Any, address: str) -> None:
+    """Make the browser forget what the pages of an address store, without opening one of them."""
+    driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": address, "storageTypes": "all"})
+
+
+def resize(driver: Any, width: int, height: int = 900) -> None:
+    """Give the tab a size, as that of a phone if it is narrow, until another one is given or it is closed."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
 @contextmanager
 def chromium(*arguments: str) -> Iterator[Any]:
     """Yield a driver of a browser with an empty tab, without cookies; afterwards it is kept for the next.
 
     What is set for a tab, such as its size, its media and its scripts, ends with it. What pages store belongs
-    to their port, and each server has another one.
+    to their port, and each server has another one. Further arguments start another browser, which takes as
+    long as a dozen pages: tests use the one without.
     """
     driver = IDLE.pop(arguments, None) or _started(arguments)
     try:
