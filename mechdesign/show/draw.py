@@ -152,6 +152,9 @@ NARROW = 0.7
 TAG, NAMED = re.compile(r"<[^>]*>"), re.compile(r'(\bid="|xlink:href="#|url\(#)')
 """Names are in tags; what looks like one in a label is a text."""
 
+POINTS = 72
+"""Units of an SVG file in an inch."""
+
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 """The same figure gives the same file, and SVG has no block that names addresses."""
 
@@ -342,8 +345,21 @@ def svg(figure: Figure, narrow: bool = False) -> str:
     """
     text = io.StringIO()
     with _settings():
-        _built(figure, narrow).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+        draws = _built(figure, narrow)
+        _lay_out(draws)
+        draws.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
     return _own(text.getvalue(), figure)
+
+
+def _lay_out(draws: Picture) -> None:
+    """Lay a picture out as ``savefig`` does for SVG, which would draw all of it once more to do so."""
+    matplotlib_module("backends.backend_svg").FigureCanvasSVG(draws)
+    usual, draws.dpi = draws.dpi, POINTS
+    engine = draws.get_layout_engine()
+    assert engine is not None
+    engine.execute(draws)
+    draws.set_layout_engine(None)
+    draws.dpi = usual
 
 
 def _own(text: str, figure: Figure) -> str:
