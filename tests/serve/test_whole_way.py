@@ -23,7 +23,7 @@ openpyxl = pytest.importorskip("openpyxl", reason="needs the extra mechdesign[xl
 pytest.importorskip("xlsxwriter", reason="needs the extra mechdesign[xlsx]")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 
-PEOPLE, ON_PAGE, LEAST = 300, 20, 50
+PEOPLE, ON_PAGE, LEAST = 300, 8, 50
 ALL_SURE = 6.0
 """Standard errors by which no estimate is off: with 30 of them, one in ten million runs fails by chance."""
 
@@ -136,6 +136,8 @@ class Downloads:
 def test_from_a_typed_survey_to_a_workbook(tmp_path, capsys):
     rng = random.Random(4)
     people = [person(rng) for _ in range(PEOPLE)]
+    assert {each[1] for each in people[:ON_PAGE]} == {"yes", "no", ""}, "one at the page gives no answer"
+    assert {len(each[3]) for each in people[:ON_PAGE]} == {0, 1, 2}
     running = Running(tmp_path / "place", "--language", "en")
     with chromium() as driver:
         resize(driver, 1280, 1000)
