@@ -13,7 +13,7 @@ from scipy import stats
 from mechdesign.collect import KaryResponse
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served, wait
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, open_anew, served, wait
 from tests.support.clients import CLIENTS, NAMES, write_modules
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
@@ -57,8 +57,7 @@ def visit(browser, site):
             forget(browser, site.address)
         site.posted.clear()
         browser.get_log("browser")
-        browser.get("about:blank")
-        browser.get(f"{site.address}/{name}")
+        open_anew(browser, f"{site.address}/{name}")
         return browser
 
     return visit

@@ -47,7 +47,6 @@ def visit(tmp_path_factory, mechanism):
 
         def visit(name):
             forget(browser, server.address)
-            browser.get("about:blank")
             browser.get(f"{server.address}/{name}.html")
             server.posted.clear()
             return browser

@@ -32,7 +32,6 @@ def visit(tmp_path_factory):
 
         def visit(name):
             forget(browser, server.address)
-            browser.get("about:blank")
             browser.get(f"{server.address}/{name}.html")
             return browser
 

@@ -12,7 +12,7 @@ from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
 from tests.export.test_python_client import loaded
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served, wait
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, open_anew, served, wait
 from tests.support.clients import CLIENTS
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
@@ -55,8 +55,7 @@ def visit(device, site):
 
 def opened(device, address):
     """Open a page and return what it shows: the form, or the report."""
-    device.get("about:blank")
-    device.get(address)
+    open_anew(device, address)
     return shown(device)
 
 

@@ -16,6 +16,9 @@ DRIVER = shutil.which("chromedriver")
 REASON = "no Chromium with its driver here (Debian: chromium, chromium-driver)"
 
 
+UNUSED = ("BackForwardCache", "ProactivelySwapBrowsingInstance", "SpareRendererForSitePerProcess")
+"""What starts a process for each page of a tab: a quarter of its time. Other tabs have their own."""
+
 IDLE: dict[tuple[str, ...], Any] = {}
 """Browsers that nobody uses, by their arguments: the next test takes one instead of starting another."""
 
@@ -29,6 +32,17 @@ def wait(driver: Any, test: Callable[[], Any], seconds: float = 30.0) -> Any:
     from selenium.webdriver.support.ui import WebDriverWait
 
     return WebDriverWait(driver, seconds, poll_frequency=POLL).until(lambda _: test())
+
+
+def open_anew(driver: Any, address: str) -> None:
+    """Load a page, also where only what follows the # differs from the one that is open.
+
+    For that alone a browser loads nothing, unless another page was open between.
+    """
+    page, sign, _ = address.partition("#")
+    if sign and driver.current_url.partition("#")[0] == page:
+        driver.get("about:blank")
+    driver.get(address)
 
 
 def forget(driver: Any, address: str) -> None:
@@ -70,7 +84,7 @@ def _started(arguments: tuple[str, ...]) -> Any:
     options = webdriver.ChromeOptions()
     options.binary_location = str(CHROMIUM)
     usual = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
-    for argument in (*usual, *arguments):
+    for argument in (*usual, f"--disable-features={','.join(UNUSED)}", *arguments):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options=options, service=Service(str(DRIVER)))
