@@ -136,7 +136,7 @@ return [...document.querySelectorAll("input, select, button, summary, a")]
 """
 
 
-@pytest.mark.parametrize(("number", "language"), enumerate(LANGUAGES), ids=LANGUAGES)
+@pytest.mark.parametrize(("number", "language"), list(enumerate(LANGUAGES)), ids=LANGUAGES)
 def test_every_state_fits_320_pixels_with_contrast_and_large_targets(page, number, language):
     """Nothing is scrolled sideways, texts have a contrast of 4.5, and targets 24 pixels."""
     browser, texts, seen = page(language, 320, ("light", "dark")[number % 2]), 0, []
