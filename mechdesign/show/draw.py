@@ -352,16 +352,14 @@ def svg(figure: Figure, narrow: bool = False) -> str:
 
 
 def _lay_out(draws: Picture) -> None:
-    """Give all parts of a picture their places in an SVG file.
-
-    Else saving it draws it twice: the first time only so that its parts get these places.
-    """
+    """Lay a picture out as ``savefig`` does for SVG, which would draw all of it once more to do so."""
     matplotlib_module("backends.backend_svg").FigureCanvasSVG(draws)
-    draws.dpi = POINTS
+    usual, draws.dpi = draws.dpi, POINTS
     engine = draws.get_layout_engine()
-    assert engine is not None  # as it was built
+    assert engine is not None
     engine.execute(draws)
-    draws.set_layout_engine(None)  # of which there is none in our style
+    draws.set_layout_engine(None)
+    draws.dpi = usual
 
 
 def _own(text: str, figure: Figure) -> str:
