@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mechdesign.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from mechdesign.serve.place import ServedSurvey
+from mechdesign.serve.pool import ReportPool
 
 MOST_TOKENS = 100_000
 """Tokens that are made at once."""
+
+
+class LinkedSurvey(Protocol):
+    """What tokens use of their survey."""
+
+    slug: str
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def has_tokens(self) -> bool: ...
+
+    @property
+    def has_files(self) -> bool: ...
+
+    @property
+    def pool(self) -> ReportPool: ...
 
 
 class Tokens:
@@ -22,7 +38,7 @@ class Tokens:
     survey : ServedSurvey
     """
 
-    def __init__(self, survey: ServedSurvey) -> None:
+    def __init__(self, survey: LinkedSurvey) -> None:
         self.survey = survey
 
     @property

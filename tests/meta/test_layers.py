@@ -230,19 +230,19 @@ def test_every_offence_is_listed(tmp_path):
     assert solvers_imported("solvers/a.py", tmp_path) == []
 
 
-def at_run_time(path: Path) -> Iterator[ast.AST]:
-    """Yield the statements of a file that are not for typing only, and the calls that may import by name."""
+def parts_of(path: Path, typing: bool) -> Iterator[ast.AST]:
+    """Yield the statements of a file, and the calls that may import by name; what is for typing on request."""
     waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
-        if not is_for_typing(node):
+        if typing or not is_for_typing(node):
             yield node
             waiting += statements(node, path)
 
 
 @cache
-def dependencies(package: Path = PACKAGE) -> dict[str, set[str]]:
-    """Return which module of the package names which at run time, be it lazily; not for typing only."""
+def dependencies(package: Path = PACKAGE, typing: bool = False) -> dict[str, set[str]]:
+    """Return which module of the package names which, be it lazily; for typing only on request."""
     modules = {
         "mechdesign." + path.relative_to(package).with_suffix("").as_posix().replace("/", "."): path
         for path in package.rglob("*.py")
@@ -251,7 +251,7 @@ def dependencies(package: Path = PACKAGE) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, path in modules.items():
         targets: set[str] = set()
-        for node in at_run_time(path):
+        for node in parts_of(path, typing):
             if isinstance(node, ast.Import):
                 targets |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
