@@ -231,7 +231,7 @@ def test_every_offence_is_listed(tmp_path):
 
 
 def parts_of(path: Path, typing: bool) -> Iterator[ast.AST]:
-    """Yield the statements of a file, and the calls that may import by name; what is for typing on request."""
+    """Yield the statements of a file and calls that may import by name; those for typing on request."""
     waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -24,7 +23,6 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit, class_audit
 from mechdesign.collect.asked import AskedText
 from mechdesign.collect.codec import Codec
-from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, RowError, counted
@@ -33,9 +31,9 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.intake import Coded, Values, array_of
 from mechdesign.exact.bits import as_texts, read_sets
 from mechdesign.exact.numbers import wholes
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower, exp_written, weight
-from mechdesign.families.hitters.prefix_hashing import MOST_STEP, Buckets, Words, hashes
-from mechdesign.families.hitters.server import PrefixCounts
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower, weight
+from mechdesign.families.hitters.prefix_hashing import MOST_STEP, Buckets, BucketWeights, Words, hashes
+from mechdesign.families.hitters.server import HashedPrefixes, PrefixCounts
 from mechdesign.families.hitters.string_code import StringCode
 
 if TYPE_CHECKING:
@@ -52,45 +50,6 @@ BLOCK = 1 << 16
 """Reports that are drawn at a time."""
 
 EXAMPLES = 8
-
-
-@dataclass(frozen=True)
-class BucketWeights:
-    """Integer weights of randomized response on 2^bits buckets.
-
-    Attributes
-    ----------
-    bits : int
-    other : int
-        Out of 2^62, of each bucket that is not the own one.
-
-    Examples
-    --------
-    >>> weights = BucketWeights.of(2.0, 3)
-    >>> [round(float(share), 6) for share in weights.support_shares()]
-    [0.513519, 0.125]
-    """
-
-    bits: int
-    other: int
-
-    @classmethod
-    def of(cls, epsilon: float, bits: int) -> Self:
-        """Return the weights that use all of epsilon, rounded so that privacy holds exactly."""
-        return cls(bits, math.ceil(TOTAL / (exp_written(epsilon) + (1 << bits) - 1)))
-
-    @property
-    def own(self) -> int:
-        """The weight of the own bucket."""
-        return TOTAL - ((1 << self.bits) - 1) * self.other
-
-    def support_shares(self) -> tuple[Fraction, Fraction]:
-        """Return p and q: probabilities that a report supports the own prefix, and another one.
-
-        Another prefix has the own bucket with probability 2^-bits exactly, and any bucket is reported with
-        probability 2^-bits on average over the hash functions.
-        """
-        return Fraction(self.own, TOTAL), Fraction(1, 1 << self.bits)
 
 
 class TextCodec(Codec):
@@ -141,7 +100,7 @@ class TextCodec(Codec):
         return False  # any word is a name of a column as well
 
 
-class PrefixReports(AnswerMechanism["StringEstimate"]):
+class PrefixReports(HashedPrefixes):
     """Report the first bits of a text by local hashing: which texts are frequent need not be known before.
 
     Parameters

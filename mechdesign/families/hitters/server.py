@@ -11,24 +11,30 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from abc import abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import Server, require_users
 from mechdesign.core.errors import DataError, counted
 from mechdesign.exact.numbers import plain
 from mechdesign.families.hitters.detection import binomial_thresholds
-from mechdesign.families.hitters.prefix_hashing import Buckets, Counts, Words, extension_supports
+from mechdesign.families.hitters.prefix_hashing import (
+    Buckets,
+    BucketWeights,
+    Counts,
+    Words,
+    extension_supports,
+)
+from mechdesign.families.hitters.string_code import StringCode
 from mechdesign.families.hitters.strings import SELECTION, StringEstimate, SupportLimits
-
-if TYPE_CHECKING:
-    from mechdesign.families.hitters.prefix_reports import PrefixReports
 
 BREADTH = 64
 """Prefixes below a threshold that are followed for guesses, in addition to all above it."""
@@ -37,6 +43,24 @@ MOST_PREFIXES = 1 << 18
 """More kept prefixes than that are refused: the reports are hardly those of this design."""
 
 LOOSEST = 0.2
+
+
+class HashedPrefixes(AnswerMechanism["StringEstimate"]):
+    """What the server uses of the mechanism."""
+
+    code: StringCode
+    bits: int
+    buckets: int
+    lengths: tuple[int, ...]
+    alarms: tuple[float, ...]
+    known: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def weights(self) -> BucketWeights: ...
+
+    @abstractmethod
+    def read(self, reports: Any) -> tuple[NDArray[np.uint8], Words, Buckets]: ...
 
 
 @dataclass
@@ -48,7 +72,7 @@ class FollowedPrefixes:
     passed: NDArray[np.bool_]
 
 
-class PrefixCounts(Server["PrefixReports"]):
+class PrefixCounts(Server["HashedPrefixes"]):
     """Reports by group: add reports, merge with others, estimate.
 
     Examples
@@ -64,7 +88,7 @@ class PrefixCounts(Server["PrefixReports"]):
     kept: ClassVar[str] = "reports"
     merged: ClassVar[str] = "reports of one"
 
-    def __init__(self, mechanism: PrefixReports) -> None:
+    def __init__(self, mechanism: HashedPrefixes) -> None:
         super().__init__(mechanism)
         groups = len(mechanism.lengths)
         self._seeds: list[list[Words]] = [[] for _ in range(groups)]
@@ -209,7 +233,7 @@ class PrefixCounts(Server["PrefixReports"]):
 
 
 def _extended(
-    mechanism: PrefixReports,
+    mechanism: HashedPrefixes,
     followed: FollowedPrefixes,
     bits: tuple[int, int],
     reports: tuple[Words, Buckets],

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.attributes import AttributeMechanism, Attributes, Columns
+from mechdesign.collect.attributes import Attributes, Columns
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation, marked
@@ -39,6 +39,7 @@ from mechdesign.families.marginals.penalized import FOLDS, draw_folds, penalty_f
 from mechdesign.families.marginals.server import (
     REPORT,
     VIEW,
+    CountedViews,
     Drawn,
     Layout,
     MarginalAggregator,
@@ -57,7 +58,7 @@ from mechdesign.families.marginals.views import (
 )
 
 
-class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
+class MarginalRelease(CountedViews):
     """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
 
     Parameters

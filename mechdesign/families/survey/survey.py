@@ -42,19 +42,13 @@ from mechdesign.core.validation import (
 from mechdesign.core.values import USERS, Forecast, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.intake import Coded, Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, float_up
-from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
-from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart, joined_texts
+from mechdesign.families.survey.part_plans import PlannedSurvey, best_part, expected_errors, part_of
+from mechdesign.families.survey.parts import SetPart, SurveyPart
+from mechdesign.families.survey.plan_figures import shares_of, survey_figures
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
-from mechdesign.families.survey.results import (
-    Request,
-    SurveyResults,
-    requests_of,
-    shares_of,
-    singles,
-    survey_figures,
-)
+from mechdesign.families.survey.results import Request, requests_of, singles
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.remembered_reports import RememberedReports
@@ -136,7 +130,7 @@ class Design:
         return tuple(sorted(place for part in self.parts for place in part.places))
 
 
-class SurveyMechanism(CollectingMechanism[SurveyResults]):
+class SurveyMechanism(PlannedSurvey):
     """Several questions of the same user under one epsilon, as its client draws what to ask and how.
 
     Parameters
@@ -242,28 +236,7 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         """What users may be asked, with their probabilities."""
         return tuple(map(Design, self.split.branches, self.split.weights))
 
-    @property
-    def count(self) -> int:
-        """Number of designs."""
-        return len(self.split.branches)
-
-    def share(self, number: int) -> float:
-        """Return the probability of a design."""
-        return self.split.share(number)
-
     wanted, told = FormerAttribute("requests"), FormerAttribute("part_information")
-
-    def part_information(self, request: Request, part: SurveyPart) -> float:
-        """Return the planned information of one report of a part about a requested result."""
-        return part_information(self.questions, request, part)
-
-    def information(self, request: Request, number: int) -> float:
-        """Return the planned information of one report of a design about a requested result."""
-        return sum(self.part_information(request, part) for part in self.split.branches[number])
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the requested results."""
-        return tuple(request.name(self.questions) for request in self.requests)
 
     @property
     def data_columns(self) -> tuple[str, ...]:
@@ -329,25 +302,6 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         memory.reports_for(names, encoded, self.source(rng, PURPOSE))
         return memory
 
-    def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
-        """Return the reports for encoded answers."""
-        return np.asarray(self.coded_reports(answers, source))
-
-    def coded_reports(self, answers: Answers, source: BitSource) -> Coded:
-        """Return the reports for encoded answers, each different text once."""
-        codes = np.empty(len(answers[0]), dtype=np.int64)
-        places: dict[str, int] = {}
-        for start, numbers in self.split.draw(len(codes), source):
-            for number, parts in enumerate(self.split.branches):
-                rows = start + np.flatnonzero(numbers == number)
-                if len(rows):
-                    chosen = [column[rows] for column in answers]
-                    columns = [part.draw(self.questions, chosen, source) for part in parts]
-                    texts, own = joined_texts(f"{number}:", columns)
-                    known = np.array([places.setdefault(text, len(places)) for text in texts])
-                    codes[rows] = known[own]
-        return Coded(np.array(list(places), dtype=str), codes)
-
     def recipe(self) -> Recipe:
         questions = self.questions.all
         steps = {
@@ -383,14 +337,6 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         from mechdesign.families.survey.server import SurveyCounts
 
         return SurveyCounts(self)
-
-    def errors(self, users: int | None = None) -> dict[str, float]:
-        """Return the standard error of each result, expected with this many users at even answers.
-
-        Of a table it is the root mean square over its cells, of a mean in the units of the number.
-        """
-        count = user_count(self.users or USERS if users is None else users)
-        return dict(zip(self.names(), expected_errors(self, count).tolist(), strict=True))
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the largest standard error of a share, or of a mean over the width of its range."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,10 @@ from mechdesign.show.tables import edge_texts
 from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quadratic
 
 if TYPE_CHECKING:
+    from mechdesign.collect.codec import Labels
     from mechdesign.collect.intervals import Limits
+    from mechdesign.families.workload.patterns import ChannelValue, OrbitValue
     from mechdesign.families.workload.queries import Workload
-    from mechdesign.families.workload.release import WorkloadRelease
     from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -266,6 +267,32 @@ class Quantile:
         return f"{self.share:g} quantile: {self.estimate} (from {self.low} to {self.high})"
 
 
+class Answering(Protocol):
+    """What estimates use of the mechanism that made the reports."""
+
+    workload: Workload
+    labels: Labels
+
+    @property
+    def value(self) -> ChannelValue | OrbitValue: ...
+
+    @property
+    def queries(self) -> Array: ...
+
+    @property
+    def cumulative_scores(self) -> QueryScores: ...
+
+    @property
+    def label_scores(self) -> Array | None: ...
+
+    @property
+    def is_ordered(self) -> bool: ...
+
+    def spread(self, rows: Array, shares: Array, users: int, population: bool) -> Array: ...
+
+    def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]: ...
+
+
 @dataclass(frozen=True, repr=False)
 class QueryEstimate(ListedEstimate):
     """Unbiased estimates of the answers of all queries.
@@ -295,7 +322,7 @@ class QueryEstimate(ListedEstimate):
     standard_error: Array
     queries: tuple[str, ...]
     shares: Array
-    mechanism: WorkloadRelease = field(repr=False, compare=False)
+    mechanism: Answering = field(repr=False, compare=False)
     population: bool = False
     notes: tuple[str, ...] = ()
     limits: Limits | None = field(default=None, repr=False, compare=False)

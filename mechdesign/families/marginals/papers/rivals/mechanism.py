@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
+from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
@@ -35,6 +35,7 @@ from mechdesign.families.marginals.papers.rivals.base import (
 from mechdesign.families.marginals.papers.rivals.collection import (
     GROUP,
     REPORT,
+    CollectedRival,
     Drawn,
     ProductCollection,
     RivalCounts,
@@ -50,7 +51,7 @@ NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
 
 
-class MarginalRival(AttributeMechanism[RivalMarginals]):
+class MarginalRival(CollectedRival):
     """Collect marginals without views: the full table, all tables, coefficients, or attribute by attribute.
 
     Parameters
