@@ -9,6 +9,7 @@ range, of group means it is that of the sums in the groups.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ from mechdesign.collect.combine import QuestionForm, Split, question_kind
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import NORMAL, CertificateError, counted, margin_text
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import integer, user_count
 from mechdesign.core.values import USERS
 from mechdesign.data.intake import Coded
@@ -139,13 +141,19 @@ def of_share(eta: float, cells: int, spread: float) -> float:
 
 
 class PlannedSurvey(CollectingMechanism[SurveyResults]):
-    """A survey as it is planned: questions, designs with their shares, and the information of their reports."""
+    """A survey as it is planned: questions, designs with their shares, and what their reports tell."""
 
     questions: Questions
+    epsilon: float
     delta: float
     split: Split[SurveyPart]
     requests: tuple[Request, ...]
     users: int | None
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is promised for all reports of a user together."""
 
     @property
     def count(self) -> int:
