@@ -52,9 +52,8 @@ from mechdesign.families.survey.design_setting import (
 )
 from mechdesign.families.survey.part_plans import planned_part
 from mechdesign.families.survey.parts import SurveyPart
-from mechdesign.families.survey.plan_figures import survey_figures
 from mechdesign.families.survey.questions import Question, Questions
-from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.families.survey.survey import SurveyMechanism, survey_figures
 
 if TYPE_CHECKING:
     from mechdesign.core.sensitivity import Binding
