@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, Wording,
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
-
-if TYPE_CHECKING:
-    from mechdesign.export.messages import MessageReader
 
 FEW = 8
 """Up to this many values, counting the rows of one value at a time is faster than counting all at once."""
@@ -284,6 +281,13 @@ Mask = NDArray[np.bool_]
 EMPTY_REPORT = "a report is never empty: use the file that randomize wrote, as other programs left it out"
 
 
+class FileMessages(Protocol):
+    """Reads the messages of clients among the lines of a file."""
+
+    def rows_in_file(self, message: Any) -> list[dict[str, Any]]:
+        """Return the rows of a message; else DataError is raised."""
+
+
 @dataclass
 class MissingRule:
     """Treatment of rows without a value, and the number of rows that were treated.
@@ -301,7 +305,7 @@ class MissingRule:
         The category in which missing values are counted.
     reports : bool
         Whether the columns hold reports, which are never empty.
-    messages : MessageReader, optional
+    messages : FileMessages, optional
         Reads the messages of clients among the lines of a file; without one, any rows of theirs are taken.
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
@@ -330,7 +334,7 @@ class MissingRule:
     reports: bool = False
     optional: frozenset[str] = frozenset()
     blank: frozenset[str] = frozenset()
-    messages: MessageReader | None = field(default=None, repr=False, compare=False)
+    messages: FileMessages | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 

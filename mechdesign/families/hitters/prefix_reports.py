@@ -8,10 +8,10 @@ audited, exactly.
 A report is 10 bytes: the group, the seed (8 bytes, the highest first), and the reported bucket.
 
 **The server** keeps the reports of each group, and walks from the shortest prefixes to whole strings. How
-many reports support a string is known only when the string is: so reports are followed, 9 bytes each, sorted,
-and not counted. A count file holds them; merging joins them. For each prefix that was followed, the supports of
-all its extensions are computed at once (:mod:`mechdesign.families.hitters.prefix_hashing`), prefix by prefix
-on all cores, so that memory is that of the reports and of one table a core.
+many reports support a string is known only when the string is: so reports are followed, 9 bytes each,
+sorted, and not counted. A count file holds them; merging joins them. For each prefix that was followed, the
+supports of all its extensions are computed at once (:mod:`mechdesign.families.hitters.prefix_hashing`),
+prefix by prefix on all cores, so that memory is that of the reports and of one table a core.
 """
 
 from __future__ import annotations
