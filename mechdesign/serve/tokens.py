@@ -18,16 +18,20 @@ class LinkedSurvey(Protocol):
     slug: str
 
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """The address of the respondents' page; without a public one, its path."""
 
     @property
-    def has_tokens(self) -> bool: ...
+    def has_tokens(self) -> bool:
+        """Whether a report needs a token."""
 
     @property
-    def has_files(self) -> bool: ...
+    def has_files(self) -> bool:
+        """Whether there may be reports."""
 
     @property
-    def pool(self) -> ReportPool: ...
+    def pool(self) -> ReportPool:
+        """Reports and tokens on the disk, from the first time on that they are needed."""
 
 
 class Tokens:

@@ -77,7 +77,8 @@ class SteppedAuction(Mechanism):
     participation: float
 
     @abstractmethod
-    def season(self, name: str | None = None) -> Season: ...
+    def season(self, name: str | None = None) -> Season:
+        """Return the state before the first slot, of a new identity."""
 
     @abstractmethod
     def step(
@@ -86,10 +87,12 @@ class SteppedAuction(Mechanism):
         bids: Mapping[str, Bid],
         slot: int | None = None,
         requested: Iterable[str] | None = None,
-    ) -> Decision: ...
+    ) -> Decision:
+        """Decide a slot and take it up in the season."""
 
     @abstractmethod
-    def randomizer(self, low: float, high: float, noise: str = "laplace") -> CollectingMechanism[Any]: ...
+    def randomizer(self, low: float, high: float, noise: str = "laplace") -> CollectingMechanism[Any]:
+        """Return the mechanism for one task: a device randomizes with it, a server estimates."""
 
 
 def auction_operations(auction: SteppedAuction) -> tuple[Operation, ...]:

@@ -72,10 +72,12 @@ class Scale(Protocol):
     """What the terms of a menu state about the data."""
 
     @property
-    def data_range(self) -> float: ...
+    def data_range(self) -> float:
+        """The width of the range of the data."""
 
     @property
-    def confidence(self) -> float: ...
+    def confidence(self) -> float:
+        """The probability with which errors are within alpha."""
 
 
 class SoldItems(Mechanism):
@@ -86,20 +88,25 @@ class SoldItems(Mechanism):
 
     @property
     @abstractmethod
-    def items(self) -> Array: ...
+    def items(self) -> Array:
+        """The distinct items as rows (epsilon, payment), largest epsilon first."""
 
     @property
     @abstractmethod
-    def variances(self) -> Array: ...
+    def variances(self) -> Array:
+        """The largest variance of a report of each item, in the units of the data."""
 
     @abstractmethod
-    def choose(self, theta: Any) -> Items: ...
+    def choose(self, theta: Any) -> Items:
+        """Return the number of the best item for each theta, -1 for those who stay out."""
 
     @abstractmethod
-    def randomizer(self, item: int, low: float = 0.0) -> CollectingMechanism[Any]: ...
+    def randomizer(self, item: int, low: float = 0.0) -> CollectingMechanism[Any]:
+        """Return the local randomizer of one item as a mechanism of its own, for its buyers' devices."""
 
     @abstractmethod
-    def alpha(self, confidence: float | None = None) -> float: ...
+    def alpha(self, confidence: float | None = None) -> float:
+        """Return the error that the average of the reports keeps with this probability, eq. (4.1)."""
 
 
 def items_in_words(items: NDArray[np.float64]) -> list[str]:

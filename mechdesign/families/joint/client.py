@@ -130,16 +130,20 @@ class PermanentBits(AttributeMechanism[JointEstimate]):
 
     @property
     @abstractmethod
-    def limited(self) -> bool: ...
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the guarantee."""
 
     @abstractmethod
-    def read(self, reports: Any) -> Packed: ...
+    def read(self, reports: Any) -> Packed:
+        """Return reports or permanent responses as packed bits, from those or from texts."""
 
     @abstractmethod
-    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed: ...
+    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
+        """Return a report for permanent bits, drawn again."""
 
     @abstractmethod
-    def _report_source(self, rng: Rng) -> BitSource: ...
+    def _report_source(self, rng: Rng) -> BitSource:
+        """Return uniform integers for reports; a seed gives others than for permanent responses."""
 
 
 def promised(mechanism: PermanentBits) -> str:

@@ -173,9 +173,11 @@ class NoisyBits(Protocol):
     attributes: Attributes
 
     @property
-    def one_bit(self) -> bool: ...
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
 
-    def bit_noise(self, linked: int = 1) -> tuple[BitNoise, BitNoise | None]: ...
+    def bit_noise(self, linked: int = 1) -> tuple[BitNoise, BitNoise | None]:
+        """Return the noise of one-hot bits and of single ones, of several reports linked to their user."""
 
 
 @dataclass(frozen=True)

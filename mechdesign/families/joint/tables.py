@@ -69,23 +69,28 @@ class TabledBits(PermanentBits):
 
     @property
     @abstractmethod
-    def bits(self) -> int: ...
+    def bits(self) -> int:
+        """The bits of a report: one per value of every attribute, or one for two values."""
 
     @property
     @abstractmethod
-    def one_bit(self) -> bool: ...
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
 
     @property
     @abstractmethod
-    def _keeps_truth(self) -> bool: ...
+    def _keeps_truth(self) -> bool:
+        """Whether permanent responses hold true answers, since reports have all the noise (redraw = 0)."""
 
     @abstractmethod
-    def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed: ...
+    def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
+        """Return the permanent bits of values (n, d), packed."""
 
     @abstractmethod
     def estimate_linked(
         self, tables: Sequence[Any], population: bool = False, **options: Any
-    ) -> JointEstimate: ...
+    ) -> JointEstimate:
+        """Return the joint distribution from several reports of every user."""
 
 
 def joint_operations(mechanism: TabledBits) -> tuple[Operation, ...]:

@@ -23,13 +23,17 @@ class PublishedNoise(Protocol):
     radius: float
 
     @property
-    def mean_distance(self) -> float: ...
+    def mean_distance(self) -> float:
+        """The expected distance: (2 - (t^2 + 2 t + 2) e^-t) / (eps (1 - (1 + t) e^-t)), t = eps radius."""
 
-    def audit(self) -> LocationAudit: ...
+    def audit(self) -> LocationAudit:
+        """Return the audit, which fails: two places and a report that one of them excludes."""
 
-    def certificates(self) -> tuple[Certificate, ...]: ...
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the certificate of its privacy, which fails."""
 
-    def refusal(self) -> CertificateError: ...
+    def refusal(self) -> CertificateError:
+        """Return the error that says why it is not built, with the witness."""
 
 
 @frozen_problem()

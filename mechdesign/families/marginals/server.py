@@ -140,7 +140,8 @@ class CountedViews(ViewMechanism):
     layout: Layout
 
     @abstractmethod
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]: ...
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield the reports of pieces of the users, given the numbers of their values, shape (n, d)."""
 
     @abstractmethod
     def aggregator(self) -> MarginalAggregator: ...

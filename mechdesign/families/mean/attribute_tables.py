@@ -143,15 +143,18 @@ class SampledAttributes(AnswerMechanism[AttributeMeans]):
 
     @property
     @abstractmethod
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The number m of attributes."""
 
     @abstractmethod
-    def worst_errors(self, counts: NDArray[Any], users: int) -> Array: ...
+    def worst_errors(self, counts: NDArray[Any], users: int) -> Array:
+        """Return the largest standard errors of columns with ``counts`` reports, in inner ranges."""
 
     @abstractmethod
     def column_values(
         self, columns: Sequence[Moments], users: int, population: bool
-    ) -> tuple[Array, ScoreLimits | BinomialLimits]: ...
+    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
+        """Return the estimates of all columns and their limits, in units of the inner range."""
 
 
 def attribute_operations(mechanism: SampledAttributes) -> tuple[Operation, ...]:

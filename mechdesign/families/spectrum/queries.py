@@ -421,22 +421,28 @@ class AnsweredQueries(Mechanism):
     budget: Fraction
 
     @abstractmethod
-    def registered(self) -> dict[str, Registered | None]: ...
+    def registered(self) -> dict[str, Registered | None]:
+        """Return the tiles registered for each channel; None where it is idle."""
 
     @abstractmethod
-    def register(self, owners: Mapping[str, Registered | None]) -> None: ...
+    def register(self, owners: Mapping[str, Registered | None]) -> None:
+        """Replace the registrations of some channels; None: the channel is idle from now on."""
 
     @abstractmethod
-    def room(self, channel: str, x: float, y: float) -> float: ...
+    def room(self, channel: str, x: float, y: float) -> float:
+        """Return the radius that the owner leaves to a user at a location; infinite if it is idle."""
 
     @abstractmethod
-    def answer(self, queries: Iterable[Query | Mapping[str, Any]]) -> Answers: ...
+    def answer(self, queries: Iterable[Query | Mapping[str, Any]]) -> Answers:
+        """Answer the queries of one slot, and account for them."""
 
     @abstractmethod
-    def save_state(self, path: str | os.PathLike[str]) -> None: ...
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Save what is remembered between slots."""
 
     @abstractmethod
-    def restore_state(self, path: str | os.PathLike[str]) -> None: ...
+    def restore_state(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a saved state; refuse that of another database."""
 
 
 def database_operations(database: AnsweredQueries) -> tuple[Operation, ...]:

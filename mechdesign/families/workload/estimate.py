@@ -274,23 +274,30 @@ class Answering(Protocol):
     labels: Labels
 
     @property
-    def value(self) -> ChannelValue | OrbitValue: ...
+    def value(self) -> ChannelValue | OrbitValue:
+        """The errors of the integer channel with its best estimator."""
 
     @property
-    def queries(self) -> Array: ...
+    def queries(self) -> Array:
+        """The queries that are estimated and printed, a row each."""
 
     @property
-    def cumulative_scores(self) -> QueryScores: ...
+    def cumulative_scores(self) -> QueryScores:
+        """The scores of the cumulative shares of all types but the last one."""
 
     @property
-    def label_scores(self) -> Array | None: ...
+    def label_scores(self) -> Array | None:
+        """The labels as numbers, of which a mean is estimated; None where they are no rating."""
 
     @property
-    def is_ordered(self) -> bool: ...
+    def is_ordered(self) -> bool:
+        """Whether the types have an order, and so quantiles."""
 
-    def spread(self, rows: Array, shares: Array, users: int, population: bool) -> Array: ...
+    def spread(self, rows: Array, shares: Array, users: int, population: bool) -> Array:
+        """Return the standard errors of answers, at the estimated shares moved to the simplex."""
 
-    def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]: ...
+    def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]:
+        """Return a type and two further ones by name, or the middle of a bin and the ends of two others."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -57,10 +57,12 @@ class SetMechanism(AttributeMechanism["SetEstimate"]):
     layout: CountedParts
 
     @abstractmethod
-    def read(self, reports: Any) -> Packed: ...
+    def read(self, reports: Any) -> Packed:
+        """Return packed sets, from those or from texts; refuse sets of another shape."""
 
     @abstractmethod
-    def score(self, places: View) -> TableScore: ...
+    def score(self, places: View) -> TableScore:
+        """Return the score of a table, whose attributes are in any order; refuse one that is not counted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -90,10 +90,12 @@ class WeeklyReports(SupportOracle):
         return packed[:, : self.cells.front], packed[:, self.cells.front :]
 
     @abstractmethod
-    def estimate_weeks(self, tables: Sequence[Any], population: bool = False) -> FrequencyEstimate: ...
+    def estimate_weeks(self, tables: Sequence[Any], population: bool = False) -> FrequencyEstimate:
+        """Return the mean share over weeks from the reports of the same users, in the same order."""
 
     @abstractmethod
-    def estimate_change(self, before: Any, after: Any, population: bool = False) -> ChangeEstimate: ...
+    def estimate_change(self, before: Any, after: Any, population: bool = False) -> ChangeEstimate:
+        """Return the change of each share between two weeks of the same users, in the same order."""
 
 
 class PermanentSets(PermanentReports[Entry]):

@@ -179,10 +179,12 @@ class CollectedRival(AttributeMechanism[RivalMarginals]):
     collection: SplitCollection | ProductCollection
 
     @abstractmethod
-    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]: ...
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield groups and reports of pieces of the users, given the numbers of their values (n, d)."""
 
     @abstractmethod
-    def answered(self, answers: Learned, group_users: Codes, population: bool) -> RivalMarginals: ...
+    def answered(self, answers: Learned, group_users: Codes, population: bool) -> RivalMarginals:
+        """Return the estimate of what was counted."""
 
 
 class RivalCounts(Server["CollectedRival"]):
