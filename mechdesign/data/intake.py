@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, Wording,
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
-
-if TYPE_CHECKING:
-    from mechdesign.export.messages import MessageReader
 
 FEW = 8
 """Up to this many values, counting the rows of one value at a time is faster than counting all at once."""
@@ -309,6 +306,13 @@ Mask = NDArray[np.bool_]
 EMPTY_REPORT = "a report is never empty: use the file that randomize wrote, as other programs left it out"
 
 
+class FileMessages(Protocol):
+    """Reads the messages of clients among the lines of a file."""
+
+    def rows_in_file(self, message: Any) -> list[dict[str, Any]]:
+        """Return the rows of a message; else DataError is raised."""
+
+
 @dataclass
 class MissingRule:
     """Treatment of rows without a value, and the number of rows that were treated.
@@ -356,7 +360,7 @@ class MissingRule:
     reports: bool = False
     optional: frozenset[str] = frozenset()
     blank: frozenset[str] = frozenset()
-    messages: Callable[[], MessageReader] | None = field(default=None, repr=False, compare=False)
+    messages: Callable[[], FileMessages] | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 
@@ -365,7 +369,7 @@ class MissingRule:
         numbers = (number_of_text(code) for code in self.codes)
         self._numbers = frozenset(number for number in numbers if number is not None)
 
-    def with_messages(self, reader: Callable[[], MessageReader]) -> MissingRule:
+    def with_messages(self, reader: Callable[[], FileMessages]) -> MissingRule:
         """Return this rule; one for reports has the messages of clients read, where a file has some."""
         self.messages = reader if self.reports else None
         return self

@@ -21,7 +21,7 @@ from mechdesign.data.uniform_lines import LINE_END, LineForm, NumberedTexts
 from mechdesign.work.files import parse_json
 
 if TYPE_CHECKING:
-    from mechdesign.export.messages import MessageReader
+    from mechdesign.data.intake import FileMessages
 
 BYTES = 1 << 19
 """What is read at a time; its lines become a piece."""
@@ -295,7 +295,7 @@ class JsonTable(FileTable):
         return result
 
     @cached_property
-    def _reader(self) -> MessageReader | None:
+    def _reader(self) -> FileMessages | None:
         """What reads the messages in this file; None where rows of any are taken."""
         return None if self.missing.messages is None else self.missing.messages()
 

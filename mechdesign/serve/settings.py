@@ -11,12 +11,12 @@ import tomllib
 import unicodedata
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from mechdesign.serve.place import ServedSurvey
+    from mechdesign.serve.pool import ReportPool
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?")
 URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+(?:/[A-Za-z0-9._~/-]*)?")
@@ -131,6 +131,28 @@ MOST_TOKENS = 100_000
 """Tokens that are made at once."""
 
 
+class LinkedSurvey(Protocol):
+    """What tokens use of their survey."""
+
+    slug: str
+
+    @property
+    def address(self) -> str:
+        """The address of the respondents' page; without a public one, its path."""
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether a report needs a token."""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether there may be reports."""
+
+    @property
+    def pool(self) -> ReportPool:
+        """Reports and tokens on the disk, from the first time on that they are needed."""
+
+
 class Tokens:
     """The tokens of a survey: each lets one report in. The disk has their digests alone.
 
@@ -139,7 +161,7 @@ class Tokens:
     survey : ServedSurvey
     """
 
-    def __init__(self, survey: ServedSurvey) -> None:
+    def __init__(self, survey: LinkedSurvey) -> None:
         self.survey = survey
 
     @property

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,19 @@ class BitNoise:
         """Return the variances of a debiased bit of one report: of a true 1, and of a true 0."""
         gain = (self.own - self.other) ** 2
         return self.own * (1.0 - self.own) / gain, self.other * (1.0 - self.other) / gain
+
+
+class NoisyBits(Protocol):
+    """What estimates use of the mechanism that made the reports."""
+
+    attributes: Attributes
+
+    @property
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
+
+    def bit_noise(self, linked: int = 1) -> tuple[BitNoise, BitNoise | None]:
+        """Return the noise of one-hot bits and of single ones, of several reports linked to their user."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from mechdesign.families.marginals.penalized import FOLDS, draw_folds, penalty_f
 from mechdesign.families.marginals.server import (
     REPORT,
     VIEW,
+    CountedViews,
     Drawn,
     Layout,
     MarginalAggregator,
@@ -52,12 +53,12 @@ from mechdesign.families.marginals.views import (
     noisiest_variance,
     require_oracle,
 )
-from mechdesign.primitives.attributes import AttributeMechanism, Attributes, Columns
+from mechdesign.primitives.attributes import Attributes, Columns
 from mechdesign.primitives.combine import Split
 from mechdesign.primitives.oracle import Oracle, cell_variance
 
 
-class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
+class MarginalRelease(CountedViews):
     """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
 
     Parameters

@@ -27,8 +27,6 @@ from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import nested
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.collector import AnswerMechanism
-from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.kernel import Answer, Recipe
 from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import damage_refused
@@ -49,6 +47,7 @@ from mechdesign.families.mean.attribute_tables import (
     AttributeAggregator,
     ColumnRanges,
     NumberColumns,
+    SampledAttributes,
     attribute_operations,
     draw_attributes,
 )
@@ -63,7 +62,7 @@ MAX_ATTRIBUTES = 1_000_000
 ESTIMATORS = ("self-normalized", "scaled")
 
 
-class AttributeSampling(AnswerMechanism[AttributeMeans]):
+class AttributeSampling(SampledAttributes):
     """Report k of m attributes, each with the same mechanism at epsilon/k.
 
     Parameters

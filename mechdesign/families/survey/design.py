@@ -52,8 +52,7 @@ from mechdesign.families.survey.design_setting import (
 from mechdesign.families.survey.part_plans import planned_part
 from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
-from mechdesign.families.survey.results import survey_figures
-from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.families.survey.survey import SurveyMechanism, survey_figures
 from mechdesign.primitives.combine import question_kind
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from mechdesign.families.hitters.prefix_hashing import (
     text_supports,
     transformed,
 )
-from mechdesign.families.hitters.server import PrefixCounts
+from mechdesign.families.hitters.prefix_reports import PrefixCounts
 from mechdesign.families.hitters.strings import SupportLimits
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -32,6 +32,7 @@ from mechdesign.families.marginals.papers.rivals.base import (
 from mechdesign.families.marginals.papers.rivals.collection import (
     GROUP,
     REPORT,
+    CollectedRival,
     Drawn,
     ProductCollection,
     RivalCounts,
@@ -42,7 +43,7 @@ from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoded
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
 from mechdesign.families.marginals.papers.rivals.fourier import FourierCoefficients
 from mechdesign.families.marginals.papers.rivals.tables import AllMarginals, FullContingency
-from mechdesign.primitives.attributes import AttributeMechanism, Attributes
+from mechdesign.primitives.attributes import Attributes
 from mechdesign.primitives.kary import KaryResponse
 from mechdesign.primitives.oracle import Oracle
 
@@ -50,7 +51,7 @@ NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
 
 
-class MarginalRival(AttributeMechanism[RivalMarginals]):
+class MarginalRival(CollectedRival):
     """Collect marginals without views: the full table, all tables, coefficients, or attribute by attribute.
 
     Parameters
