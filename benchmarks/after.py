@@ -36,12 +36,12 @@ from mechdesign.analysis.groups import by_group
 from mechdesign.analysis.shrinkage import METHODS, shrunk
 from mechdesign.analysis.waves import wave_changes
 from mechdesign.analysis.weights import raked, weighted_estimate
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import best_size
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles import SubsetSelection
 from mechdesign.families.mean import SquareWave
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import best_size
 from mechdesign.show.tables import table
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import best_of, shown_mib, shown_seconds, weighed
 from benchmarks.rivals import RivalUnavailable
 from mechdesign.audit import audit_channel
-from mechdesign.collect.finite import to_integers
+from mechdesign.primitives.finite import to_integers
 from mechdesign.show.tables import table
 
 TITLE = "The exact audit of a dense 256 x 256 channel"

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
+from mechdesign.primitives import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 
 Array = NDArray[np.float64]
 

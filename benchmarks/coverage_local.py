@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import BOTH, Counting, Covered, Measure, all_reports, kind_of
 from benchmarks.coverage_frequencies import TAIL, cases, drawn_reports, nearly
-from mechdesign.collect import KaryChannel, KaryResponse
 from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.contract.menu import ContractMenu, Terms
@@ -37,6 +36,7 @@ from mechdesign.families.marginals.weeks.response import WeeklyResponse
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
+from mechdesign.primitives import KaryChannel, KaryResponse
 
 FEW = 5
 SIZES = (4, 100)

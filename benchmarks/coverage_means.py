@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 import mechdesign as md
 from benchmarks.coverage_frequencies import TAIL, nearly
 from mechdesign.collect.intervals import Limits
-from mechdesign.collect.mean_limits import ReportSums
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.mean import (
     CensoringInterval,
@@ -25,6 +24,7 @@ from mechdesign.families.mean import (
 )
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import CodeTally, FloatTally
+from mechdesign.primitives.mean_limits import ReportSums
 
 Array = NDArray[np.float64]
 

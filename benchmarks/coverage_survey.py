@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import Counting, Covered
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
 from mechdesign.families.survey import Question, Questions, Request, SetPart, SurveyMechanism, TablePart
 from mechdesign.families.survey.parts import NumberPart
 from mechdesign.families.survey.survey import best_part
+from mechdesign.primitives.kary import KaryResponse
 
 ASKED = Questions(
     [

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import Counting, Covered
-from mechdesign.core.solve import solve
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.workload import EventCounts, LinearQueries
+from mechdesign.solvers.solve import solve
 
 Counts = NDArray[np.int64]
 

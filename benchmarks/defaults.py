@@ -20,9 +20,9 @@ from benchmarks.defaults_grid import GRID, catalog_problems, problems
 from mechdesign.core.certificate import OPTIMALITY
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.problem import Method, Problem
-from mechdesign.core.solve import applicable_methods, solve
 from mechdesign.families import problem_classes
 from mechdesign.show.tables import table
+from mechdesign.solvers.solve import applicable_methods, solve
 
 TITLE = "Defaults: the default method next to the best of the others"
 

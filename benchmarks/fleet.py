@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from mechdesign.collect import KaryResponse
+from mechdesign.primitives import KaryResponse
 from mechdesign.show.tables import table
 
 TITLE = "Many files: count reports, one process and a Dask cluster on this machine"

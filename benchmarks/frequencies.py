@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 import mechdesign as md
 from benchmarks.measure import best_of, nothing, shown_mib, shown_seconds, weighed
 from benchmarks.rivals import EstimateRun, RivalUnavailable, multi_freq_ldpy_frequencies, pure_ldp_frequencies
-from mechdesign.collect import FiniteChannel, FrequencyMechanism, KaryResponse, PrivacyTarget
+from mechdesign.collect import FrequencyMechanism
 from mechdesign.families.response import RandomizedResponse
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.show.tables import table
 
 TITLE = "Frequencies: randomize and estimate, 64 symbols, epsilon = 1"

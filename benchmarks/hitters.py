@@ -41,8 +41,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mechdesign as md
-from mechdesign.families.hitters.prefix_hashing import extension_supports, hashes, text_supports
-from mechdesign.families.hitters.prefix_reports import BucketWeights
+from mechdesign.families.hitters.prefix_hashing import (
+    BucketWeights,
+    extension_supports,
+    hashes,
+    text_supports,
+)
 from mechdesign.families.hitters.string_code import StringCode
 from mechdesign.show.tables import table
 

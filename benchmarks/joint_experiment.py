@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.collect import KaryResponse
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.joint.one_hot import bits_of
+from mechdesign.primitives import KaryResponse
 from mechdesign.show.tables import table
 
 METHODS = ("active-set", "printed-em", "lasso", "sparse-lasso", "lremh")

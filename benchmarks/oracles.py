@@ -15,8 +15,8 @@ import mechdesign as md
 from benchmarks import plain
 from benchmarks.measure import best_of, interleaved, shown_mib, shown_seconds, weighed, with_loops
 from benchmarks.rivals import RivalUnavailable, ldp_toolbox_oracle, multi_freq_ldpy_oracle, pure_ldp_oracle
-from mechdesign.collect import KaryResponse
 from mechdesign.families.marginals.oracles import LocalHashing, SupportOracle
+from mechdesign.primitives import KaryResponse
 from mechdesign.show.tables import table
 
 TITLE = "Frequency oracles: reports made and counted, epsilon = 1"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.solve import solve
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.patterns import Array, Sets
 from mechdesign.families.workload.prefix import FILE, one_of_each, prefix_mechanism, weighed
+from mechdesign.solvers.solve import solve
 
 SIZES = range(3, 17)
 

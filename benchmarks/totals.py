@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.rivals import RivalUnavailable
-from mechdesign.audit.totals import Collected, total_of
-from mechdesign.collect import KaryResponse
+from mechdesign.collect.totals import Collected, total_of
 from mechdesign.families.marginals.oracles import SubsetSelection
+from mechdesign.primitives import KaryResponse
 from mechdesign.show.tables import table
 
 TITLE = "Totals of many reports at delta 1e-6"

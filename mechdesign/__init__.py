@@ -61,8 +61,10 @@ if _is_command():
 
 from mechdesign.core.extensions import FormerNames as _FormerNames, register_extension as _register  # noqa: E402 (the handler stands before it)
 
+_register("mechdesign.primitives", extends="families")
 _register("mechdesign.families", extends="families")
 _register("mechdesign.papers", extends="papers")
+_register("mechdesign.solvers.sensitivity", extends="sensitivity")
 sys.meta_path.append(_FormerNames)
 
 TYPE_CHECKING = False
@@ -88,7 +90,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     )
     from mechdesign.core.problem import Method, Outcome, Problem
     from mechdesign.core.solution import Solution
-    from mechdesign.core.solve import methods_of, solve
     from mechdesign.families.auction import AuctionHorizon, AuctionSlot
     from mechdesign.families.contract import PrivacyContract, PrivacyContractContinuous
     from mechdesign.families.deployed import DeployedFrequencies, DeployedHistogram
@@ -133,6 +134,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.report.problem_check import check_problem
     from mechdesign.report.ranking import choose
     from mechdesign.solvers.prove import ProvenBound, prove
+    from mechdesign.solvers.solve import methods_of, solve
     from mechdesign.solvers.statement import statement_method
     from mechdesign.survey import Survey
 
@@ -243,7 +245,7 @@ _HOMES = {
     "compare": "report.compare",
     "load_mechanism": "collect",
     "load_model": "catalog",
-    "methods_of": "core.solve",
+    "methods_of": "solvers.solve",
     "models": "catalog",
     "plot": "report.plot",
     "prove": "solvers.prove",
@@ -251,7 +253,7 @@ _HOMES = {
     "regress": "analysis",
     "scores_of": "analysis",
     "statement_method": "solvers.statement",
-    "solve": "core.solve",
+    "solve": "solvers.solve",
     "Survey": "survey",
     "sweep": "catalog",
 }
@@ -272,6 +274,7 @@ _SUBPACKAGES = (
         "foreign",
         "ledger",
         "papers",
+        "primitives",
         "report",
     ),
     *("serve", "show", "solvers", "survey", "work"),

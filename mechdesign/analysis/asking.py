@@ -106,7 +106,7 @@ def answers_of(mechanism: Any, reports: Any, public: Any = None) -> ReportTable:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> answers = answers_of(KaryResponse.of(2, 1.0), [0, 1, 1], {"ward": ["a", "b", "b"]})
     >>> answers.public["ward"].tolist(), answers.question().values.shape
     (['a', 'b', 'b'], (3, 2))

@@ -201,7 +201,7 @@ def by_group(
     Examples
     --------
     >>> from mechdesign.analysis.asking import answers_of
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(2, 2.0, labels=["no", "yes"])
     >>> reports = mechanism.randomize(["no"] * 4000 + ["yes"] * 1000 + ["no"] * 5000, rng=1)
     >>> answers = answers_of(mechanism, reports, {"ward": ["a"] * 5000 + ["b"] * 5000})

@@ -353,7 +353,7 @@ def independence(
     Examples
     --------
     >>> from mechdesign.analysis.asking import answers_of
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(2, 2.0)
     >>> reports = mechanism.randomize([0, 1] * 2000 + [0] * 4000, rng=1)
     >>> answers = answers_of(mechanism, reports, {"ward": ["a"] * 4000 + ["b"] * 4000})
@@ -406,7 +406,7 @@ def equal_waves(
     Examples
     --------
     >>> from mechdesign.analysis.asking import answers_of
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> before, after = KaryResponse.of(2, 2.0), KaryResponse.of(2, 1.0)
     >>> one = answers_of(before, before.randomize([0, 1] * 2000, rng=1))
     >>> two = answers_of(after, after.randomize([0, 0, 0, 1] * 2000, rng=2))

@@ -80,7 +80,7 @@ class Regression(NotedEstimate):
     Examples
     --------
     >>> from mechdesign.analysis import regress
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> rng = np.random.default_rng(1)
     >>> age = rng.normal(size=20_000)
     >>> answers = (rng.random(20_000) < 1 / (1 + np.exp(1 - 0.8 * age))).astype(int)

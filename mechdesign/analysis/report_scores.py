@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mechdesign.collect.base import CollectingMechanism
-from mechdesign.collect.report_scores import (
-    ReportScores as ReportScores,
-    combined as combined,
-    without_scores,
-)
+from mechdesign.collect.report_scores import ReportScores as ReportScores, without_scores
 
 
 def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
@@ -31,7 +31,7 @@ def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> (scores,) = scores_of(KaryResponse.of(2, 1.0, labels=["no", "yes"]), ["yes", "no"])
     >>> scores.values.round(3)
     array([[-0.582,  1.582],
@@ -40,3 +40,21 @@ def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
     if not isinstance(mechanism, CollectingMechanism):
         raise without_scores(mechanism.type)
     return mechanism.report_scores(reports)
+
+
+def combined(parts: Sequence[ReportScores]) -> ReportScores:
+    """Return the scores of several pieces of reports to one question, one after the other."""
+    first, support = parts[0], None
+    if first.support is not None:
+        reads = [part.support.read for part in parts if part.support is not None]
+        support = replace(first.support, read=np.concatenate(reads))
+        if any(part.is_large for part in parts):
+            parts = [part.without_table() for part in parts]
+    likelihood = [part.likelihood for part in parts if part.likelihood is not None]
+    return replace(
+        first,
+        values=np.concatenate([part.values for part in parts]),
+        information=np.concatenate([part.information for part in parts]),
+        likelihood=np.concatenate(likelihood) if len(likelihood) == len(parts) else None,
+        support=support,
+    )

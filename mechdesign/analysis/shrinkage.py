@@ -281,7 +281,7 @@ def top(estimate: FrequencyEstimate, number: int = 10) -> list[tuple[str, float,
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> top(KaryResponse.of(3, 9.0, labels=["a", "b", "c"]).estimate(["b"] * 60 + ["a"] * 40), 1)[0][0]
     'b'
     """

@@ -115,7 +115,7 @@ def wave_changes(
     Examples
     --------
     >>> from mechdesign.analysis.asking import answers_of
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(2, 3.0, labels=["no", "yes"])
     >>> people = np.arange(4000.0)
     >>> waves = [

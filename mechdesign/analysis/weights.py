@@ -120,7 +120,7 @@ def weighted_estimate(
     Examples
     --------
     >>> from mechdesign.analysis.report_scores import scores_of
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> (scores,) = scores_of(KaryResponse.of(2, 1.0), [0, 1, 1, 1] * 100)
     >>> result = weighted_estimate(scores, np.array([3.0, 1.0, 1.0, 1.0] * 100))
     >>> result.value.round(3), round(result.design_effect, 3)

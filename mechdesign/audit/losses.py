@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import set_wise_delta
 from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.values import decimal_context, frozen_value, value_field
 from mechdesign.exact.randomness import Weights, exp_lower, exp_upper, float_up
 
 Doubles = NDArray[np.float64]
@@ -256,15 +256,6 @@ def on_lattice(losses: Doubles, probability: Doubles, exponent: int) -> Losses:
     return Losses(exponent, first, mass, 0.0, 8.0 * (len(losses) + 16) * UNIT)
 
 
-def losses_to(bound: Callable[[float], float], reach: float, exponent: int, end: float) -> Losses:
-    """Return the law of :func:`losses_of` for a mechanism that has no delta from an epsilon ``end`` on.
-
-    So it has no mass at infinity.
-    """
-    last = math.ceil(Fraction(end) / Fraction(2) ** exponent) + 1
-    return losses_of(lambda epsilon: 0.0 if epsilon >= end else bound(epsilon), reach, exponent, last)
-
-
 def losses_of(
     bound: Callable[[float], float], reach: float, exponent: int, last: int | None = None
 ) -> Losses:
@@ -481,7 +472,7 @@ class LossCurve:
         atoms, infinite = self._law()
         if infinite:
             return math.inf
-        up, down = _decimals(ROUND_CEILING), _decimals(ROUND_FLOOR)
+        up, down = (decimal_context(DIGITS, rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR))
         mean = Decimal(0)
         for grown, chance in atoms:
             rounded = up.divide(grown.numerator, grown.denominator)
@@ -498,11 +489,7 @@ class LossCurve:
 
 def _less_one(order: float, upwards: bool) -> Decimal:
     """Return an order minus 1, rounded so that its product with a loss is rounded up."""
-    return _decimals(ROUND_CEILING if upwards else ROUND_FLOOR).subtract(Decimal(order), 1)
-
-
-def _decimals(rounding: str) -> Context:
-    return Context(prec=DIGITS, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return decimal_context(DIGITS, ROUND_CEILING if upwards else ROUND_FLOOR).subtract(Decimal(order), 1)
 
 
 def _hockey_stick(pair: Pair, grown: Fraction) -> Fraction:

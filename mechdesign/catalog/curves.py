@@ -15,8 +15,8 @@ from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.errors import MethodError, UnknownNameError, suggestion
 from mechdesign.core.fields import replace_parameters, values_of
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.values import encode
+from mechdesign.solvers.solve import solve
 
 Array = NDArray[np.float64]
 

@@ -19,9 +19,9 @@ from mechdesign.catalog.sweeping import SweepRow, run_sweep
 from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.extensions import in_papers
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.values import changed, encode
 from mechdesign.show import figure as marks
+from mechdesign.solvers.solve import solve
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure, Panel

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mechdesign.catalog.data_settings import DATA_KEYS, DataSettings
 from mechdesign.catalog.shipped import check_keys, is_model, is_survey, models, models_folder, read_toml
 from mechdesign.core.errors import (
     MechDesignError,
@@ -29,10 +28,11 @@ from mechdesign.core.extensions import in_papers
 from mechdesign.core.fields import fields_of, parameters_of, problem_from
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of
 from mechdesign.core.values import changed, encode, frozen_value
 from mechdesign.data.about import About
+from mechdesign.data.data_settings import DATA_KEYS, DataSettings
 from mechdesign.families import problem_class
+from mechdesign.solvers.solve import methods_of
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
-from mechdesign.catalog.data_settings import DATA_KEYS, DataSettings
 from mechdesign.catalog.shipped import check_keys
 from mechdesign.core.errors import (
     MechDesignError,
@@ -24,6 +23,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.fields import toml_text
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
+from mechdesign.data.data_settings import DATA_KEYS, DataSettings
 from mechdesign.data.intake import MISSING
 from mechdesign.exact.numbers import text_of
 from mechdesign.show.tables import table

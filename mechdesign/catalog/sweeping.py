@@ -17,13 +17,13 @@ from mechdesign.catalog.load import Model, Simulation, load_model
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, counted, suggestion
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem, companion
-from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.values import abridged, changed
 from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.numbers import plain
 from mechdesign.show.tables import html_table, table
+from mechdesign.solvers.sensitivity import kept_starts
+from mechdesign.solvers.solve import solve
 from mechdesign.work.cache import Cache, default_cache, key_of
 from mechdesign.work.parallel import ALONE, Task, Watcher, run_tasks
 

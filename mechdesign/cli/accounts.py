@@ -209,8 +209,7 @@ def _collect(options: argparse.Namespace) -> int:
 
 def _enter(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import counted
-    from mechdesign.ledger.entries import entries_of
-    from mechdesign.ledger.ledger import record_collections
+    from mechdesign.ledger.ledger import entries_of, record_collections
 
     entries = entries_of(options.entries)
     try:
@@ -282,7 +281,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _state(ledger: Ledger, group: str) -> str:
     """Return what decides for a group, with one number: the part of the limit that is used, rounded up."""
-    from mechdesign.audit.totals import total_text
+    from mechdesign.collect.totals import total_text
     from mechdesign.ledger.renyi_filter import FILTER
 
     used, by = ledger.decided(group)
@@ -312,7 +311,7 @@ def _fixed(ledger: Ledger, group: str) -> list[str]:
 
 def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
     """Return why the last collection of a group is refused, and what to do."""
-    from mechdesign.audit.totals import total_text
+    from mechdesign.collect.totals import total_text
     from mechdesign.ledger.renyi_filter import FILTER
 
     entries = ledger.groups[group]

@@ -6,6 +6,7 @@ What reads and counts them is imported by a command that runs, not by the help.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from mechdesign.cli.parser import (
     FINE,
@@ -60,13 +61,14 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 
 def _count(options: argparse.Namespace) -> int:
+    from mechdesign.cli.many_files import reports_counted
     from mechdesign.cli.operations import Work
     from mechdesign.collect import load_mechanism
     from mechdesign.collect.server import report_rule
     from mechdesign.data.data_set import data_set, opened_data
     from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
     from mechdesign.data.reading import require_different
-    from mechdesign.export.messages import with_messages
+    from mechdesign.export.messages import MessageReader
     from mechdesign.report.counting import count_file_of, counting_operation
 
     require_suffix(options.output, MECHANISM)
@@ -75,13 +77,14 @@ def _count(options: argparse.Namespace) -> int:
     known = [option.name for option in operation.options]
     choices = {name: getattr(options, name) for name in ("column", "unmarked")}
     settings = operation.settings({name: value for name, value in choices.items() if value or name in known})
-    missing = with_messages(report_rule(mechanism, options.missing, tuple(options.missing_code)), mechanism)
+    rule = report_rule(mechanism, options.missing, tuple(options.missing_code))
+    missing = rule.with_messages(partial(MessageReader, mechanism))
     paths = data_set(options.inputs)
     require_different(paths, options.identical)
     require_output(options.output, [options.mechanism, *paths], options.force)
     with opened_data(form_of(options, mechanism)) as data:
         work = Work(mechanism, operation, settings, missing, data, options)
-        counts = work.reports_counted(paths, options.dask)
+        counts = reports_counted(work, paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
     file.save(options.output)
     return _print_counts(options, file, counts.missing.note())

@@ -71,6 +71,7 @@ def _import(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import ModelFileError, counted
     from mechdesign.core.validation import privacy_epsilon, user_count
     from mechdesign.data.outputs import require_output, require_suffix, same_file
+    from mechdesign.data.survey_tools.export import RowRule
     from mechdesign.data.survey_tools.outcome import (
         LEAST_USERS,
         ImportChoices,
@@ -78,7 +79,6 @@ def _import(options: argparse.Namespace) -> int:
         import_export,
         survey_text,
     )
-    from mechdesign.data.survey_tools.rows import RowRule
     from mechdesign.work.files import whole_file
 
     if not options.output.endswith(".toml"):

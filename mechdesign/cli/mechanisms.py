@@ -1,47 +1,54 @@
-"""Commands on mechanisms: choose, build, audit, randomize, estimate, run."""
+"""Commands on mechanisms: choose, build, audit.
+
+A built mechanism has notes on labels and columns that other programs change: words for missing values, and
+names that clash. Names that differ in case, spaces, or how letters and numbers are written are different
+here, but a file comes from people and passes other programs: a spreadsheet writes 1.0 as 1, many systems
+change the normal form of a letter, and a database ignores the case of column names.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
-from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
+from mechdesign.cli.identity import (
+    anyway_option,
+    identity_option,
+    linked,
+    outgoing,
+    require_protection,
+    wave_identity,
+    wave_options,
+)
 from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
-    REPORTS,
     AddCommand,
     FigureOutput,
     add_users,
-    dask_option,
     data_options,
     figure_option,
-    form_of,
     method_options,
     model_of,
     model_options,
     number_text,
-    operation_options,
     options_of,
     print_json,
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.cli.waves import estimate_waves, is_of_waves, linked, wave_identity, wave_options
-from mechdesign.core.errors import DataError, MethodError, ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
-    from mechdesign.data.forms import FileForm
     from mechdesign.export import ExportCheck
     from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
-
-DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
 
 def add_commands(command: AddCommand) -> None:
@@ -51,11 +58,6 @@ def add_commands(command: AddCommand) -> None:
     )
     command("build", _build, "build the mechanism of a model and save it", _build_options)
     command("audit", _audit, "audit a mechanism exactly, including one of another program", _audit_options)
-    command("randomize", _randomize, "randomize columns of a data file", _randomize_options)
-    command(
-        "estimate", _estimate, "estimate from reports, with standard errors and intervals", _estimate_options
-    )
-    command("run", _run, "run an operation of a mechanism on files; without one, list them", _run_options)
 
 
 def _choose_options(choose: argparse.ArgumentParser) -> None:
@@ -98,101 +100,6 @@ def _audit_options(audit: argparse.ArgumentParser) -> None:
     figure_option(audit, "what the mechanism does")
     foreign.add_options(audit)
     accounts.add_options(audit)
-
-
-def _randomize_options(randomize: argparse.ArgumentParser) -> None:
-    from mechdesign.collect.collecting import ANYWAY, CLIP, COLUMN, SEED
-
-    randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    output = "CSV or Parquet, or a folder for a file each"
-    options = (COLUMN, CLIP, ANYWAY, SEED)
-    operation_options(randomize, options, ("DATA", DATA_SET), several=True, output=output, picture="")
-    randomize.add_argument(
-        "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
-    )
-    randomize.add_argument(
-        "--public",
-        action="append",
-        metavar="COLUMN",
-        help="write this column as it is beside the reports: not protected (repeatable)",
-    )
-    randomize.add_argument(
-        "--person",
-        metavar="COLUMN",
-        help="column that identifies people: each is to have one row (default: by name)",
-    )
-    randomize.add_argument(
-        "--repeated", action="store_true", help="rows of one person are meant: each row becomes a report"
-    )
-    dask_option(randomize)
-    randomize.set_defaults(operation="randomize")
-
-
-def _estimate_options(estimate: argparse.ArgumentParser) -> None:
-    from mechdesign.collect.attributes import MARGINAL
-    from mechdesign.collect.collecting import COLUMN, POPULATION, UNMARKED, Option
-    from mechdesign.collect.collector import SIMPLEX
-
-    raw = Option("raw", "flag", "unbiased marginals, with intervals")
-    text = "weight of the penalty on joint shares: a number, or cross-validated"
-    options = (COLUMN, POPULATION, UNMARKED, MARGINAL, raw, Option("penalty", "text", text), SIMPLEX)
-    estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    more = "or counts, written by count or merge; a further mechanism file begins the reports of another wave"
-    inputs = ("REPORTS", f"{REPORTS}; {more}")
-    picture = "the estimates with their intervals"
-    operation_options(estimate, options, inputs, several=True, output="", picture=picture)
-    dask_option(estimate)
-    _group_options(estimate)
-    estimate.set_defaults(operation="estimate")
-
-
-def _group_options(estimate: argparse.ArgumentParser) -> None:
-    """Add the options of ``estimate`` that compare groups and weigh reports."""
-    estimate.add_argument("--by", metavar="COLUMN", help="groups by a public column, and their differences")
-    estimate.add_argument("--question", metavar="NAME", help="of a survey, with --by or --weights")
-    estimate.add_argument("--weights", metavar="COLUMN", help="public column of weights")
-    estimate.add_argument(
-        "--margins",
-        metavar="FILE",
-        help="CSV with column,value,size of the population: weights that meet them",
-    )
-    estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
-    estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
-    estimate.add_argument(
-        "--population-size",
-        type=int,
-        metavar="N",
-        help="of a finite population that reports are drawn from (default: a large one)",
-    )
-    estimate.add_argument(
-        "--shrunk",
-        nargs="?",
-        const="default",
-        choices=("default", "average", "empirical-bayes", "cut", "smooth"),
-        help="also shares for pictures, nearer to the truth in total (default: average; of bins smooth)",
-    )
-
-
-WEIGHING = ("by", "weights", "margins", "strata", "cluster", "population_size")
-"""Options of ``estimate`` that need the public columns."""
-
-
-def _is_weighted(options: argparse.Namespace) -> bool:
-    """Whether an ``estimate`` compares groups or weighs reports."""
-    weighs = any(getattr(options, name, None) is not None for name in WEIGHING)
-    if weighs and options.shrunk is not None:
-        raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
-    if not weighs and getattr(options, "question", None) is not None:
-        raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
-    return weighs
-
-
-def _run_options(run: argparse.ArgumentParser) -> None:
-    run.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
-    run.add_argument(
-        "rest", nargs=argparse.REMAINDER, metavar="...", help="INPUT ... [-o OUTPUT] and the options"
-    )
 
 
 def _choose_ordered(options: argparse.Namespace) -> int:
@@ -259,11 +166,10 @@ def _choose(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from mechdesign.cli.name_clashes import clashes_note, labels_note
     from mechdesign.core.errors import printable
-    from mechdesign.core.solve import solve
     from mechdesign.core.values import encode
     from mechdesign.data.outputs import MECHANISM, require_suffix
+    from mechdesign.solvers.solve import solve
 
     require_suffix(options.output, MECHANISM)
     model, central = model_of(options), shuffled_of(options)
@@ -381,70 +287,78 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
     return [compare_export(mechanism, path) for path in paths]
 
 
-def _randomize(options: argparse.Namespace) -> int:
-    from mechdesign.cli.operations import execute
-    from mechdesign.collect import CollectingMechanism, load_mechanism
-    from mechdesign.data.data_set import STANDARD_INPUT, data_set
-    from mechdesign.report.counting import require_codes
-    from mechdesign.report.randomizing import repeated_note
-
-    mechanism = load_mechanism(options.mechanism)
-    options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
-    files = [path for path in options.inputs if path != STANDARD_INPUT]
-    for path in [] if options.codes else files:
-        require_codes(mechanism, path, options.column, form)
-    _require_one_row_each(options, mechanism, files, form)
-    code = execute(options, mechanism)
-    if options.seed is None and isinstance(mechanism, CollectingMechanism):
-        note = repeated_note(files, mechanism.audit().epsilon)
-        print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
-    return code
+SHOWN = 4
+"""How many groups of names a note lists."""
 
 
-def _require_one_row_each(
-    options: argparse.Namespace, mechanism: Mechanism, files: list[str], form: FileForm
-) -> None:
-    """Refuse data in which people have several rows, unless that is meant: then it is noted."""
-    from mechdesign.collect import CollectingMechanism
-    from mechdesign.report.repeats import repeats_in
+def plain_form(name: str) -> str:
+    r"""Return what is left of a name without case, extra spaces, invisible letters and forms of writing.
 
-    if options.person and len(files) < len(options.inputs):
-        raise ParameterError("--person", "is not for the standard input", "save it to a file")
-    if not isinstance(mechanism, CollectingMechanism):
-        return
-    columns = options.column or mechanism.data_columns
-    try:
-        repeats = repeats_in(files, columns, options.person, form)
-    except DataError:
-        if options.person:
-            raise
-        return  # what is wrong with the file is said where it is randomized
-    if repeats is None:
-        return
-    what, remedy = repeats.text(mechanism.audit().epsilon)
-    where = f"{repeats.file}: column '{repeats.column}'"
-    if not options.repeated:
-        raise DataError(where, what, remedy)
-    print(f"mechdesign: note: {where}: {what}", file=sys.stderr)
+    Examples
+    --------
+    >>> [plain_form(name) for name in (" Yes", "1.0", "01", "1,0", "e\u0301", "no\u200b", "-0")]
+    ['yes', '1', '1', '1', 'é', 'no', '0']
+    """
+    import unicodedata
+
+    from mechdesign.exact.numbers import number_of_text
+
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    seen = "".join(letter for letter in folded if unicodedata.category(letter) != "Cf")
+    words = " ".join(seen.split())
+    number = number_of_text(words.replace(",", "."))
+    return words if number is None else f"{number + 0.0:.15g}"  # spreadsheets keep 15 digits
 
 
-def _estimate(options: argparse.Namespace) -> int:
-    if _is_weighted(options):
-        from mechdesign.cli.analysis import estimate_groups
+def clashes_in(names: Iterable[str]) -> list[list[str]]:
+    """Return the groups of different names that have one plain form.
 
-        return estimate_groups(options)
-    from mechdesign.cli.operations import execute
+    Examples
+    --------
+    >>> clashes_in(["yes", "no", "Yes", "yes "]), clashes_in(["1", "1.5", "2"])
+    ([['yes', 'Yes', 'yes ']], [])
+    """
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(plain_form(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
 
-    several = any(path.endswith(".json") for path in options.inputs) and is_of_waves(options)
-    return estimate_waves(options) if several else execute(options)
+
+def clashes_note(mechanism: Mechanism) -> str | None:
+    """Return a warning about answers and columns that files may not tell apart; None without any."""
+    from mechdesign.collect.server import alphabets_of
+
+    answers = [group for names in alphabets_of(mechanism) for group in clashes_in(names)]
+    attributes = getattr(getattr(mechanism, "attributes", None), "names", None) or ()
+    columns = clashes_in([*mechanism.data_columns, *attributes])
+    notes = [_noted("labels", answers), _noted("columns", columns)]
+    return "; ".join(note for note in notes if note) or None
 
 
-def _run(options: argparse.Namespace) -> int:
-    from mechdesign.cli.operations import execute, operations_table, parse_operation
-    from mechdesign.collect import load_mechanism
+def _noted(what: str, groups: Sequence[Sequence[str]]) -> str:
+    if not groups:
+        return ""
+    text = "; ".join(" and ".join(map(_shown, group[:SHOWN])) for group in groups[:SHOWN])
+    more = f" and {len(groups) - SHOWN} more groups" if len(groups) > SHOWN else ""
+    return (
+        f"{what}: people or other programs may write {text}{more} as one name, since they differ only in "
+        "case, spaces, or how a letter or number is written; choose other words"
+    )
 
-    mechanism = load_mechanism(options.mechanism)
-    if options.operation is None:
-        print(operations_table(options.mechanism, mechanism))
-        return FINE
-    return execute(parse_operation(options, mechanism), mechanism)
+
+def _shown(name: str) -> str:
+    """Return a name in quotes, with escapes where it looks like another one."""
+    import unicodedata
+
+    return repr(name) if unicodedata.is_normalized("NFKC", name) else ascii(name)
+
+
+def labels_note(mechanism: Mechanism) -> str | None:
+    """Return a warning about labels that other programs read as missing values; None without any."""
+    from mechdesign.collect.server import risky_labels
+
+    labels = risky_labels(mechanism)
+    if not labels:
+        return None
+    text = ", ".join(map(repr, labels[:4])) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
+    return f"labels: R, pandas or other programs read {text} as a missing value; choose other words"

@@ -164,8 +164,8 @@ def _list(options: argparse.Namespace) -> int:
     from mechdesign.show.tables import table
 
     if options.problems:
-        from mechdesign.core.solve import methods_of
         from mechdesign.families import problem_classes
+        from mechdesign.solvers.solve import methods_of
 
         rows = [
             [name, method.name, method.kind, method.summary]
@@ -257,7 +257,7 @@ def _show(options: argparse.Namespace) -> int:
             print(problem_text(problem_class, terminal_width()))
         return FINE
     if options.program:
-        from mechdesign.solvers.statement_text import program_dict, program_text
+        from mechdesign.solvers.statement import program_dict, program_text
 
         model = model_of(options)
         if options.json:
@@ -305,10 +305,10 @@ def _problem_or_none(name: str) -> type[Problem[Any]] | None:
 def _solve(options: argparse.Namespace) -> int:
     from textwrap import indent
 
-    from mechdesign.core.solve import solve
     from mechdesign.core.values import encode
     from mechdesign.report.tables import solution_text
     from mechdesign.show.figure import design_figures
+    from mechdesign.solvers.solve import solve
 
     model = model_of(options)
     output = FigureOutput(options, [model.slug])

@@ -1,8 +1,7 @@
-"""Operations of mechanisms on the files of a data set, one by one or on a cluster.
+"""Operations of mechanisms on files: randomize, estimate, and run for any of them.
 
-A mechanism says itself which operations it has, and what they take and give.
-
-Results of operations into files: the table of the estimates, or grids of cross tables.
+A mechanism says itself which operations it has, and what they take and give. A result goes to the screen or
+into a file: the table of the estimates, or grids of cross tables.
 """
 
 from __future__ import annotations
@@ -10,24 +9,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli.identity import note_lack
+from mechdesign.cli.identity import estimate_waves, is_of_waves
 from mechdesign.cli.parser import (
     FINE,
+    REPORTS,
+    AddCommand,
     FigureOutput,
     Parser,
+    dask_option,
     form_of,
     operation_options,
     print_json,
 )
-from mechdesign.collect import Mechanism, load_mechanism
-from mechdesign.collect.about import other_owner
-from mechdesign.collect.collecting import Operation, Settings, mark_of, operation_of
-from mechdesign.collect.server import SavedCounts, rule_for
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
@@ -36,31 +34,189 @@ from mechdesign.core.errors import (
     named_option,
     printable,
 )
-from mechdesign.core.values import encode
-from mechdesign.data.data_set import COUNTS, Opened, data_set, joined_folders, opened_data
-from mechdesign.data.intake import Block, MissingRule, length
-from mechdesign.data.outputs import DATA, RESULTS, require_output, require_suffix
-from mechdesign.data.reading import Copies, FileTable, require_different
-from mechdesign.data.tidy import Columns, Tidy, with_question
-from mechdesign.export.messages import with_messages
-from mechdesign.report.counting import (
-    COUNTING,
-    Counting,
-    Header,
-    count_one,
-    require_one_question,
-    require_one_set,
-    server_of,
-)
-from mechdesign.report.randomizing import (
-    is_folder,
-    outputs_of,
-    randomize_one,
-    reports_of,
-    require_folder,
-    seeded,
-)
-from mechdesign.work.bars import Watch
+
+if TYPE_CHECKING:
+    from mechdesign.collect import Mechanism
+    from mechdesign.collect.collecting import Operation, Settings
+    from mechdesign.data.data_set import Opened
+    from mechdesign.data.intake import Block, MissingRule
+    from mechdesign.data.reading import FileTable
+    from mechdesign.data.text_files import FileForm
+    from mechdesign.data.tidy import Columns
+    from mechdesign.report.counting import Header
+
+DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add these commands to the parser."""
+    command("randomize", _randomize, "randomize columns of a data file", _randomize_options)
+    command(
+        "estimate", _estimate, "estimate from reports, with standard errors and intervals", _estimate_options
+    )
+    command("run", _run, "run an operation of a mechanism on files; without one, list them", _run_options)
+
+
+def _randomize_options(randomize: argparse.ArgumentParser) -> None:
+    from mechdesign.collect.collecting import ANYWAY, CLIP, COLUMN, SEED
+
+    randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    output = "CSV or Parquet, or a folder for a file each"
+    options = (COLUMN, CLIP, ANYWAY, SEED)
+    operation_options(randomize, options, ("DATA", DATA_SET), several=True, output=output, picture="")
+    randomize.add_argument(
+        "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
+    )
+    randomize.add_argument(
+        "--public",
+        action="append",
+        metavar="COLUMN",
+        help="write this column as it is beside the reports: not protected (repeatable)",
+    )
+    randomize.add_argument(
+        "--person",
+        metavar="COLUMN",
+        help="column that identifies people: each is to have one row (default: by name)",
+    )
+    randomize.add_argument(
+        "--repeated", action="store_true", help="rows of one person are meant: each row becomes a report"
+    )
+    dask_option(randomize)
+    randomize.set_defaults(operation="randomize")
+
+
+def _estimate_options(estimate: argparse.ArgumentParser) -> None:
+    from mechdesign.collect.collecting import COLUMN, POPULATION, UNMARKED, Option
+    from mechdesign.collect.collector import SIMPLEX
+    from mechdesign.primitives.attributes import MARGINAL
+
+    raw = Option("raw", "flag", "unbiased marginals, with intervals")
+    text = "weight of the penalty on joint shares: a number, or cross-validated"
+    options = (COLUMN, POPULATION, UNMARKED, MARGINAL, raw, Option("penalty", "text", text), SIMPLEX)
+    estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    more = "or counts, written by count or merge; a further mechanism file begins the reports of another wave"
+    inputs = ("REPORTS", f"{REPORTS}; {more}")
+    picture = "the estimates with their intervals"
+    operation_options(estimate, options, inputs, several=True, output="", picture=picture)
+    dask_option(estimate)
+    _group_options(estimate)
+    estimate.set_defaults(operation="estimate")
+
+
+def _group_options(estimate: argparse.ArgumentParser) -> None:
+    """Add the options of ``estimate`` that compare groups and weigh reports."""
+    estimate.add_argument("--by", metavar="COLUMN", help="groups by a public column, and their differences")
+    estimate.add_argument("--question", metavar="NAME", help="of a survey, with --by or --weights")
+    estimate.add_argument("--weights", metavar="COLUMN", help="public column of weights")
+    estimate.add_argument(
+        "--margins",
+        metavar="FILE",
+        help="CSV with column,value,size of the population: weights that meet them",
+    )
+    estimate.add_argument("--strata", metavar="COLUMN", help="public column of strata")
+    estimate.add_argument("--cluster", metavar="COLUMN", help="public column of clusters")
+    estimate.add_argument(
+        "--population-size",
+        type=int,
+        metavar="N",
+        help="of a finite population that reports are drawn from (default: a large one)",
+    )
+    estimate.add_argument(
+        "--shrunk",
+        nargs="?",
+        const="default",
+        choices=("default", "average", "empirical-bayes", "cut", "smooth"),
+        help="also shares for pictures, nearer to the truth in total (default: average; of bins smooth)",
+    )
+
+
+WEIGHING = ("by", "weights", "margins", "strata", "cluster", "population_size")
+"""Options of ``estimate`` that need the public columns."""
+
+
+def _is_weighted(options: argparse.Namespace) -> bool:
+    """Whether an ``estimate`` compares groups or weighs reports."""
+    weighs = any(getattr(options, name, None) is not None for name in WEIGHING)
+    if weighs and options.shrunk is not None:
+        raise ParameterError("--shrunk", "is for the shares of all reports", "omit it, or --by and weights")
+    if not weighs and getattr(options, "question", None) is not None:
+        raise ParameterError("--question", "needs --by, --weights or --margins", "omit it")
+    return weighs
+
+
+def _run_options(run: argparse.ArgumentParser) -> None:
+    run.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
+    run.add_argument(
+        "rest", nargs=argparse.REMAINDER, metavar="...", help="INPUT ... [-o OUTPUT] and the options"
+    )
+
+
+def _randomize(options: argparse.Namespace) -> int:
+    from mechdesign.collect import CollectingMechanism, load_mechanism
+    from mechdesign.data.data_set import STANDARD_INPUT, data_set
+    from mechdesign.data.identifiers import repeated_note
+    from mechdesign.report.counting import require_codes
+
+    mechanism = load_mechanism(options.mechanism)
+    options.inputs, form = data_set(options.inputs), form_of(options, mechanism)
+    files = [path for path in options.inputs if path != STANDARD_INPUT]
+    takes_codes = any(size for _, size in mechanism.bare_codes())
+    for path in files if takes_codes and not options.codes else []:
+        require_codes(mechanism, path, options.column, form)
+    _require_one_row_each(options, mechanism, files, form)
+    code = execute(options, mechanism)
+    if options.seed is None and isinstance(mechanism, CollectingMechanism):
+        note = repeated_note(files, mechanism.audit().epsilon)
+        print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
+    return code
+
+
+def _require_one_row_each(
+    options: argparse.Namespace, mechanism: Mechanism, files: list[str], form: FileForm
+) -> None:
+    """Refuse data in which people have several rows, unless that is meant: then it is noted."""
+    from mechdesign.collect import CollectingMechanism
+    from mechdesign.data.identifiers import repeats_in
+
+    if options.person and len(files) < len(options.inputs):
+        raise ParameterError("--person", "is not for the standard input", "save it to a file")
+    if not isinstance(mechanism, CollectingMechanism):
+        return
+    columns = options.column or mechanism.data_columns
+    try:
+        repeats = repeats_in(files, columns, options.person, form)
+    except DataError:
+        if options.person:
+            raise
+        return  # what is wrong with the file is said where it is randomized
+    if repeats is None:
+        return
+    what, remedy = repeats.text(mechanism.audit().epsilon)
+    where = f"{repeats.file}: column '{repeats.column}'"
+    if not options.repeated:
+        raise DataError(where, what, remedy)
+    print(f"mechdesign: note: {where}: {what}", file=sys.stderr)
+
+
+def _estimate(options: argparse.Namespace) -> int:
+    if _is_weighted(options):
+        from mechdesign.cli.analysis import estimate_groups
+
+        return estimate_groups(options)
+
+    several = any(path.endswith(".json") for path in options.inputs) and is_of_waves(options)
+    return estimate_waves(options, execute) if several else execute(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from mechdesign.collect import load_mechanism
+
+    mechanism = load_mechanism(options.mechanism)
+    if options.operation is None:
+        print(operations_table(options.mechanism, mechanism))
+        return FINE
+    return execute(parse_operation(options, mechanism), mechanism)
 
 
 class ResultOutput:
@@ -81,10 +237,13 @@ class ResultOutput:
         self, options: argparse.Namespace, result: Any, mechanism: Mechanism, own_files: Sequence[str]
     ) -> None:
         self.path: str | None = options.output
-        self.mechanism, self.result, self.tables = mechanism, result, dict[str, Columns]()
+        self.mechanism, self.result = mechanism, result
+        self.tables: dict[str, Columns] = {}
         grids = _grids(result) if options.grid else {}
         if self.path is None:
             return
+        from mechdesign.data.outputs import require_output
+
         require_output(self.path, [options.mechanism, *options.inputs, *own_files], options.force)
         question = mechanism.data_columns[0] if len(mechanism.data_columns) == 1 else ""
         self.tables |= _for_one_file(self.path, grids) or {"estimates": _tidy(self.path, result, question)}
@@ -137,6 +296,8 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
 
 
 def _tidy(path: str, result: Any, question: str) -> Columns:
+    from mechdesign.data.tidy import Tidy, with_question
+
     if not isinstance(result, Tidy):
         raise ParameterError(f"-o {path}", "this result is not a table", "use --json")
     return with_question(result.tidy(), question)
@@ -176,11 +337,18 @@ class Work:
         self.mechanism, self.operation, self.settings = mechanism, operation, settings
         self.missing, self.data, self.options = missing, data, options
         self.owner: str = options.mechanism
+        from mechdesign.data.reading import Copies
+
         self.copies = Copies(getattr(options, "identical", False) or operation.apart)
         data.look = self._look
 
     def _look(self, table: FileTable, is_whole: bool) -> None:
         """Do to the beginning of the standard input what is to be done to all of it, and forget that."""
+        from dataclasses import replace
+
+        from mechdesign.collect.collecting import Settings
+        from mechdesign.report.counting import COUNTING, Header, server_of
+
         settings = Settings(dict(self.settings.options))
         table.missing = replace(self.missing)
         source: Any = table if is_whole else Header(table)
@@ -192,11 +360,15 @@ class Work:
 
     def sources(self, paths: Sequence[str]) -> list[Any]:
         """Return the tables of the files, and the counts of those that hold counts."""
+        from mechdesign.collect.server import SavedCounts
+        from mechdesign.data.data_set import COUNTS
+        from mechdesign.report.counting import COUNTING, require_one_question, require_one_set
+
         counting = self.operation.name in COUNTING
         result: list[Any] = []
         for path in paths:
             if counting and Path(path).suffix.lower() == COUNTS:
-                result.append(self._counts(path))
+                result.append(self.counts(path))
                 continue
             table = self.data.table(path, self.missing)
             table.copies = self.copies if len(paths) > 1 else None
@@ -206,48 +378,22 @@ class Work:
         columns: list[str] = []
         if counting and len(result) > 1:
             tables = [source for source in result if source not in counts]
-            columns = require_one_set(tables, self._count_header)
-        require_one_question(counts, columns)
+            columns = require_one_set(tables, self.count_header)
+        if counts:
+            require_one_question(counts, columns)
         return result
 
-    def _count_header(self, header: Header) -> None:
+    def count_header(self, header: Header) -> None:
+        """Raise what is wrong with the columns of reports."""
+        from mechdesign.report.counting import server_of
+
         server_of(self.mechanism, self.owner).count_table(header, self.settings)
 
-    def counted(self, paths: Sequence[str], address: str) -> list[Any]:
-        """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
-        tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
-        result = [self._counts(path) for path in paths if path not in tables]
-        if tables:
-            server = self.reports_counted(tables, address).server
-            result.append(SavedCounts(tables[0], server.as_json(), server.question))
-        require_one_question(result)
-        return result
-
-    def reports_counted(self, paths: Sequence[str], address: str | None) -> Counting:
-        """Return the counts of the reports in all files; nothing is counted when one has other columns."""
-        require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
-        if address is not None:
-            from mechdesign.report.randomizing import count_on, order_of
-            from mechdesign.work.cluster import connected
-
-            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
-            with connected(address) as client:
-                _note_cost(address, paths)
-                return count_on(client, order, paths, self.missing, self.copies)
-        server = server_of(self.mechanism, self.owner)
-        with Watch("files") as watch:
-            watch.begin(len(paths), 0)
-            for path in paths:
-                watch.started(path)
-                table = self._table(path, len(paths) == 1)
-                table.needs_rows = len(paths) == 1
-                count_one(server, table, self.settings, self.copies)
-                watch.finished(path)
-        return Counting(server, self.missing, self.copies.files)
-
-    def _counts(self, path: str) -> Any:
+    def counts(self, path: str) -> Any:
         """Return the counts of a file, when they are this mechanism's."""
-        from mechdesign.report.counting import load_counts, note_files
+        from mechdesign.collect.about import other_owner
+        from mechdesign.collect.collecting import mark_of
+        from mechdesign.report.counting import load_counts, note_files, server_of
 
         counts, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism
         if counts.survey_digest != own.survey_digest:
@@ -258,93 +404,12 @@ class Work:
         note_files(counts, path, self.copies)
         return counts.source(path)
 
-    def randomized(self, paths: Sequence[str]) -> str:
-        """Write the reports of all files, when all have the same columns; return what to say of it."""
-        require_one_set(
-            (self.data.table(path, self.missing) for path in paths),
-            lambda header: list(self.operation.run([header], self.settings)),
-        )
-        if is_folder(self.options.output):
-            return self._into_folder(paths)
-        if getattr(self.options, "dask", None) is not None:
-            raise ParameterError("--dask", "workers write a file each", "name a folder: -o reports/")
-        return self._into_one(paths)
-
-    def _into_one(self, paths: Sequence[str]) -> str:
-        from mechdesign.data.writing import write_blocks
-
-        output = self.options.output
-        require_output(output, [self.owner, *paths], self.options.force)
-        settings, columns = seeded(self.mechanism, self.settings), list[str]()
-
-        def blocks() -> Iterator[Block]:
-            with Watch("files") as watch:
-                watch.begin(len(paths), 0)
-                for path in paths:
-                    watch.started(path)
-                    for block in reports_of(self.operation, self._table(path), settings):
-                        columns[:] = list(block)
-                        if length(block):
-                            yield block
-                    watch.finished(path)
-
-        rows = write_blocks(output, blocks(), self.operation.private)
-        return (
-            f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} "
-            f"from {counted(len(paths), 'file')}"
-        )
-
-    def _into_folder(self, paths: Sequence[str]) -> str:
-        folder, names = self.options.output, outputs_of(paths)
-        require_folder(folder, names, [self.owner, *paths], self.options.force)
-        from mechdesign.data.outputs import whole_folder
-
-        with whole_folder(folder) as work:
-            places = [work / name for name in names]
-            rows, columns = self._on_cluster(paths, places) or self._one_by_one(paths, places)
-        files = counted(len(paths), "file")
-        return f"{folder}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} in {files}"
-
-    def _on_cluster(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
-        address = getattr(self.options, "dask", None)
-        if address is None:
-            return None
-        from mechdesign.report.randomizing import order_of, randomize_on
-        from mechdesign.work.cluster import connected
-
-        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths, self.data.form)
-        with connected(address) as client:
-            _note_cost(address, paths)
-            name, settings, missing = self.operation.name, self.settings, self.missing
-            return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
-
-    def _one_by_one(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]]:
-        total, columns = 0, list[str]()
-        with Watch("files") as watch:
-            watch.begin(len(paths), 0)
-            for number, (path, place) in enumerate(zip(paths, places, strict=True)):
-                watch.started(path)
-                settings = seeded(self.mechanism, self.settings, number)
-                rows, columns = randomize_one(self.operation, self._table(path), settings, place)
-                total += rows
-                watch.finished(path)
-        return total, columns
-
-    def _table(self, path: str, shows: bool = False) -> Any:
+    def table(self, path: str, shows: bool = False) -> Any:
+        """Return a table of many, which count once each."""
         table = self.data.table(path, self.missing)
         table.shows = shows
         table.copies = self.copies
         return table
-
-
-def _note_cost(address: str, paths: Sequence[str]) -> None:
-    """Say where starting processes for these files takes longer than it saves."""
-    from mechdesign.data.data_set import rows_about
-    from mechdesign.work.cluster import does_not_pay
-
-    note = does_not_pay(address, rows_about(paths))
-    if note:
-        print(f"mechdesign: note: {note}", file=sys.stderr)
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:
@@ -369,6 +434,8 @@ def operations_table(path: str, mechanism: Mechanism) -> str:
 
 def parse_operation(options: argparse.Namespace, mechanism: Mechanism) -> argparse.Namespace:
     """Return the parsed rest of a ``run`` command line, for :func:`execute`."""
+    from mechdesign.collect.collecting import operation_of
+
     operation = operation_of(mechanism.operations(), options.operation, options.mechanism)
     parser = Parser(
         prog=f"mechdesign run {options.mechanism} {operation.name}", description=operation.summary
@@ -386,12 +453,22 @@ def execute(
     take: Callable[[Any], None] | None = None,
 ) -> int:
     """Run an operation with the parsed options and print what came of it, or hand over its result."""
+    from mechdesign.collect.base import load_mechanism
+    from mechdesign.collect.collecting import operation_of
+    from mechdesign.collect.server import rule_for
+    from mechdesign.data.data_set import data_set, joined_folders, opened_data
+    from mechdesign.data.outputs import DATA, RESULTS, is_folder, require_suffix
+    from mechdesign.data.reading import require_different
+    from mechdesign.export.messages import MessageReader
+    from mechdesign.report.counting import COUNTING
+
     loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
     operation = operation_of(loaded.operations(), options.operation, options.mechanism)
     settings = operation.settings({name: getattr(options, name) for name in options.option_names})
     own_files = [settings[option.name] for option in operation.options if option.kind == "path"]
     own_files = [path for path in own_files if path is not None]
-    missing = with_messages(rule_for(loaded, operation, options.missing, tuple(options.missing_code)), loaded)
+    rule = rule_for(loaded, operation, options.missing, tuple(options.missing_code))
+    missing = rule.with_messages(partial(MessageReader, loaded))
     counts = operation.name in COUNTING and not operation.gives
     inputs = list(options.inputs)
     paths = options.inputs = data_set(inputs, counts)
@@ -406,14 +483,16 @@ def execute(
             if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):
                 if getattr(options, "public", None):
                     raise ParameterError("--public", "is for one file of data", "name one, and one output")
-                message = work.randomized(paths)
+                from mechdesign.cli.many_files import randomized
+
+                message = randomized(work, paths)
             elif getattr(options, "public", None):
                 message = _write_beside(options, work.sources(paths)[0], work, own_files)
             elif operation.gives:
                 blocks = operation.run(work.sources(paths), settings)
                 message = _write_table(options, blocks, own_files, operation.private)
             else:
-                sources = work.counted(paths, dask) if dask else work.sources(paths)
+                sources = _counted_on(work, paths, dask) if dask else work.sources(paths)
                 if operation.apart:
                     sources = joined_folders(inputs, sources)
                 result, message = operation.run(sources, settings), ""
@@ -429,16 +508,26 @@ def execute(
     line = "; ".join(text for text in (message, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
-    if counts:
+    if counts and not loaded.about.id:
+        from mechdesign.cli.identity import note_lack
+
         note_lack(loaded, options.mechanism)
     return FINE
+
+
+def _counted_on(work: Work, paths: Sequence[str], address: str) -> list[Any]:
+    """Return the counts of files, counted on a cluster."""
+    from mechdesign.cli.many_files import counts_of
+
+    return counts_of(work, paths, address)
 
 
 def _write_table(
     options: argparse.Namespace, blocks: Iterator[Block], own_files: Sequence[str], private: bool
 ) -> str:
     """Write the blocks of an operation; over an existing file by force only."""
-    from mechdesign.data.writing import write_blocks  # estimates are printed
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.writing import write_blocks
 
     inputs = [options.mechanism, *options.inputs, *own_files]
     require_output(options.output, inputs, options.force)
@@ -489,7 +578,7 @@ def _print_result(
         picture.write([figure for item in draws for figure in _figures(item)], "these results")
     message = output.write()
     if options.json:
-        print_json(encode(result))
+        print_json(result)
     elif not message:
         print(result.grid_text() if options.grid else result)
     return message

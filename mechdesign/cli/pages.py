@@ -142,7 +142,7 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
 
 def _of_waves(paths: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
     """Return the page of several waves: ``report first.json reports second.json ...``."""
-    from mechdesign.cli.waves import wave_groups
+    from mechdesign.cli.identity import wave_groups
     from mechdesign.collect import load_mechanism
     from mechdesign.core.errors import counted
     from mechdesign.core.extensions import installed_version
@@ -182,7 +182,7 @@ def _estimation(mechanism: Any, file: str, reports: list[str], options: argparse
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.data_set import open_table
     from mechdesign.data.reading import Copies, require_different
-    from mechdesign.export.messages import with_messages
+    from mechdesign.export.messages import MessageReader
     from mechdesign.report.page import Estimation
 
     names = [operation.name for operation in mechanism.operations()]
@@ -194,7 +194,7 @@ def _estimation(mechanism: Any, file: str, reports: list[str], options: argparse
     require_different(reports, options.identical)
     if len(reports) > 1 and not operation.several:
         raise ParameterError("report", f"'{operation.name}' takes one file, {len(reports)} are named")
-    rule = with_messages(rule_for(mechanism, operation), mechanism)
+    rule = rule_for(mechanism, operation).with_messages(partial(MessageReader, mechanism))
     sources = [open_table(path, rule) for path in reports]
     if not options.identical:
         copies = Copies()

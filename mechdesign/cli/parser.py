@@ -21,7 +21,7 @@ from mechdesign.work.files import date_in, parse_toml
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Option
-    from mechdesign.data.forms import FileForm
+    from mechdesign.data.text_files import FileForm
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -182,7 +182,7 @@ def form_options(added: argparse.ArgumentParser) -> None:
 def form_of(options: argparse.Namespace, mechanism: Any = None) -> FileForm:
     """Return what the options state about the form of files; the answers of a mechanism are texts in them."""
     from mechdesign.core.values import changed
-    from mechdesign.data.forms import stated_form
+    from mechdesign.data.text_files import stated_form
 
     form = stated_form(options.delimiter, options.decimal, options.encoding, options.sheet)
     if mechanism is None:
@@ -368,7 +368,8 @@ MODULES = {
     "folders": "demo init export",
     "imports": "import",
     "models": "list show solve compare check findings sweep tradeoff",
-    "mechanisms": "choose build audit randomize estimate run",
+    "mechanisms": "choose build audit",
+    "operations": "randomize estimate run",
     "counts": "count merge",
     "analysis": "scores regress test",
     "accounts": "ledger",
@@ -554,7 +555,7 @@ def _cluster(address: str | None) -> Iterator[None]:
         return
     import joblib
 
-    from mechdesign.work.cluster import connected
+    from mechdesign.work.parallel import connected
 
     with connected(address), joblib.parallel_config(backend="dask"):
         yield

@@ -14,20 +14,12 @@ if TYPE_CHECKING:
         FrequencyMechanism as FrequencyMechanism,
     )
     from mechdesign.collect.estimate import FrequencyEstimate as FrequencyEstimate
-    from mechdesign.collect.finite import (
-        FiniteChannel as FiniteChannel,
-        PrivacyTarget as PrivacyTarget,
-        make_private as make_private,
-    )
-    from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "base": "CollectingMechanism Mechanism load_mechanism",
-            "finite": "FiniteChannel PrivacyTarget make_private",
             "collector": "Aggregator FrequencyMechanism",
             "estimate": "FrequencyEstimate",
-            "kary": "KaryChannel KaryResponse",
         },
     )

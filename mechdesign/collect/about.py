@@ -17,6 +17,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError, SealedError
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, new_identity
+from mechdesign.work.files import sha256_of
 
 
 class Sealing(ABCMeta):
@@ -167,9 +168,7 @@ def survey_digest_of(fingerprint: str, identity: str) -> str:
     """
     if not identity:
         return fingerprint
-    from hashlib import sha256  # takes time to import
-
-    return sha256(f"{fingerprint}{identity}".encode()).hexdigest()
+    return sha256_of(f"{fingerprint}{identity}".encode())
 
 
 def owner_entries(mechanism: HasSurvey) -> dict[str, Any]:
@@ -177,7 +176,7 @@ def owner_entries(mechanism: HasSurvey) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> list(owner_entries(KaryResponse.of(3, 1.0)))
     ['mechanism']
     >>> owner_entries(KaryResponse.of(3, 1.0).described("a", id="b"))
@@ -201,7 +200,7 @@ def other_owner(mechanism: HasSurvey, survey: object, digest: object = None) -> 
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> print(other_owner(KaryResponse.of(3, 1.0).described("Mood", id="m-27"), "m-26"))
     the survey (id m-26), and this is the survey 'Mood' (id m-27)
     """

@@ -46,7 +46,7 @@ from mechdesign.data.about import SEALED_FROM, TEXTS_FROM, About
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import file_values, number_of_text, plain_int, plain_values, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
-from mechdesign.work.files import parse_json, read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, sha256_of, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation
@@ -67,10 +67,8 @@ def with_numbers(document: Mapping[str, Any], conversion: Callable[[Any], Any]) 
 
 def digest(kind: str, content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
-    from hashlib import sha256  # takes time to import, and only files need it
-
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return sha256(text.encode()).hexdigest()
+    return sha256_of(text.encode())
 
 
 def part_as_json(value: Any) -> Any:
@@ -207,8 +205,7 @@ class Mechanism(Explained, WithTables, WithAbout):
 
         Examples
         --------
-        >>> from mechdesign.collect.finite import FiniteChannel
-        >>> from mechdesign.collect.finite import PrivacyTarget
+        >>> from mechdesign.primitives import FiniteChannel, PrivacyTarget
         >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
         >>> channel.explained()[-1]
         'Of 1000 users whose answer is 1, about 250 report 0 and about 750 report 1.'
@@ -386,16 +383,11 @@ def _sum_of(document: Mapping[str, Any]) -> str:
 def mechanism_types() -> dict[str, type[Mechanism]]:
     """Return every mechanism class by its type word.
 
-    A class is found by living in this package, in a family, or in a module that another distribution names by
+    A class is found by living in a registered package, or in a module that another distribution names by
     an entry point of the group ``mechdesign.mechanisms``.
     """
-    import_all(mechanism_packages(), GROUP)
+    import_all(extensions(FAMILIES), GROUP)
     return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
-
-
-def mechanism_packages() -> tuple[str, ...]:
-    """Return the packages in which mechanisms are: this one, and the families."""
-    return (__name__.rpartition(".")[0], *extensions(FAMILIES))
 
 
 def mechanism_type(word: str) -> type[Mechanism] | None:
@@ -408,7 +400,7 @@ def mechanism_type(word: str) -> type[Mechanism] | None:
     >>> mechanism_type("duchi").__name__, mechanism_type("no-such-type")
     ('Duchi', None)
     """
-    return class_with(Mechanism.__subclasses__, "type", word, mechanism_packages()) or mechanism_types().get(
+    return class_with(Mechanism.__subclasses__, "type", word, extensions(FAMILIES)) or mechanism_types().get(
         word
     )
 

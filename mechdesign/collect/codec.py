@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber
+from mechdesign.collect.kernel import Asked, AskedChoice, AskedNumber
 from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, counted, suggestion
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, value_field
@@ -103,8 +103,8 @@ class Labels(Sealed):
         """
         if isinstance(values, Coded):
             with suppress(DataError):  # said again below, with the row
-                distinct: Codes = self.encode(values.values, what)
-                return distinct.take(values.codes)
+                by_value: Codes = values.converted(lambda distinct: self.encode(distinct, what))
+                return by_value
         array = array_of(values, what)
         if array.ndim != 1:
             raise DataError(what, f"expected one column of values, got {dimensions_of(array)}")
@@ -348,7 +348,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     """Return an array of doubles of this number of dimensions, or name the row that is not a number."""
     if isinstance(values, Coded) and dimensions == 1:
         with suppress(DataError):  # said again below, with the row
-            return as_floats(values.values, 1, what).take(values.codes)
+            return values.converted(lambda distinct: as_floats(distinct, 1, what))
     raw = array_of(values, what)
     if raw.ndim != dimensions:
         expected = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"

@@ -250,18 +250,9 @@ def unmarked(column: str) -> str:
 
 def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column of users' data to randomize."""
-    columns = list(settings["column"] or mechanism.data_columns)
-    if len(columns) > 1:
-        raise ParameterError(
-            named_option("column"), f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
-        )
+    columns = _one_at_most(settings["column"] or mechanism.data_columns)
     if not columns:
-        if len(source.columns) > 1:
-            raise DataError(
-                source.name,
-                f"has {counted(len(source.columns), 'column')} ({', '.join(source.columns[:8])})",
-                "name one with " + option("column"),
-            )
+        _require_one(source)
         require_commas(source)
         if mechanism._is_value(source.columns[0]):
             raise DataError(
@@ -314,11 +305,7 @@ def require_commas(source: Source) -> None:
 def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
     own, names = mark_of(mechanism.survey_digest), list(source.columns)
-    columns = settings["column"] or []
-    if len(columns) > 1:
-        raise ParameterError(
-            named_option("column"), f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
-        )
+    columns = _one_at_most(settings["column"] or [])
     if columns:
         known = [
             name for name in names if columns[0].casefold() in (name.casefold(), unmarked(name).casefold())
@@ -352,13 +339,23 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
             + option("unmarked", True)
             + " if you are sure that these are its reports",
         )
-    if len(names) > 1:
-        raise DataError(
-            source.name,
-            f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
-            "name one with " + option("column"),
-        )
+    _require_one(source, names)
     return names[0]
+
+
+def _one_at_most(columns: Sequence[str]) -> list[str]:
+    if len(columns) > 1:
+        what = f"{counted(len(columns), 'column')} for a mechanism of one"
+        raise ParameterError(named_option("column"), what, "name one")
+    return list(columns)
+
+
+def _require_one(source: Source, columns: Sequence[str] = ()) -> None:
+    """Raise DataError for a table of several columns, or where several of them are in question."""
+    names = columns or source.columns
+    if len(names) > 1:
+        what = f"has {counted(len(names), 'column')} ({', '.join(names[:8])})"
+        raise DataError(source.name, what, "name one with " + option("column"))
 
 
 def other_reports(mechanism: Mechanism, mark: str, what: str = "mechanism") -> str:
@@ -366,7 +363,7 @@ def other_reports(mechanism: Mechanism, mark: str, what: str = "mechanism") -> s
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> other_reports(KaryResponse.of(3, 1.0), "m3f2a91c07d4e")
     'another mechanism or survey (m3f2a91c07d4e, this one is m...)'
     """

@@ -420,7 +420,7 @@ class FrequencyMechanism(Collector["FrequencyEstimate"]):
         Examples
         --------
         >>> import numpy as np
-        >>> from mechdesign.collect import FiniteChannel, PrivacyTarget
+        >>> from mechdesign.primitives import FiniteChannel, PrivacyTarget
         >>> channel = FiniteChannel.from_floats(np.eye(2) / 2 + 0.25, PrivacyTarget(1.2))
         >>> print(channel.forecast(100))
         frequencies: can be estimated; with 100 users the standard error of a share is 0.0866 ...

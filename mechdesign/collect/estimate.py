@@ -126,6 +126,9 @@ class ListedEstimate(Estimated):
     error_digits: ClassVar[str] = ".3g"
     most: ClassVar[int | None] = None
 
+    value: Array
+    standard_error: Array
+
     @abstractmethod
     def _names(self) -> Sequence[str]:
         """Return the name of each estimate."""
@@ -226,8 +229,6 @@ class FrequencyEstimate(ListedEstimate):
     error_digits: ClassVar[str] = ".2g"
     most: ClassVar[int | None] = 60
 
-    value: Array
-    standard_error: Array
     categories: tuple[str, ...]
     population: bool = False
     covariance: Array | None = None
@@ -361,9 +362,6 @@ class AttributeMeans(ListedEstimate):
     things: ClassVar[str] = "attributes"
     estimated: ClassVar[str] = "mean"
 
-    value: Array
-    standard_error: Array
-    users: int
     reports: NDArray[np.int64]
     names: tuple[str, ...]
     population: bool = False

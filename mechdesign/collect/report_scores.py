@@ -13,18 +13,12 @@ own; others say them themselves, or say that they have none:
 
 - finitely many reports that a server counts (:func:`counted_scores`): the estimate from one report of each
   kind *is* its score, because estimates are linear in the counts;
-- reports that support categories with the chances p of the own and q of another one
-  (:func:`supported_scores`): a category has the score (1 - q)/(p - q) where it is supported, else -q/(p - q).
-  Given what is supported, no answer among the supported ones, and none among the others, is likelier than
-  another; ``Oracle.weight_ratio`` is the ratio between the two.
-
-Two numbers and what is supported say it all, so that tables of many categories are not made: with more than
-:data:`MOST_ENTRIES` entries the scores are :class:`SupportTable`, which sums and gives columns in pieces.
+- reports that support categories (:func:`mechdesign.primitives.oracle.supported_scores`): what is supported
+  says it all, so that tables of more than :data:`MOST_ENTRIES` entries are not made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,7 +31,7 @@ from mechdesign.exact.numbers import frozen
 
 if TYPE_CHECKING:
     from mechdesign.collect.collector import Collector
-    from mechdesign.collect.oracle import Oracle
+    from mechdesign.primitives.oracle import SupportTable
 
 Array = NDArray[np.float64]
 
@@ -46,88 +40,6 @@ MOST_KEPT = 1 << 14
 
 MOST_ENTRIES = 1 << 27
 """A table of scores with more entries is not made: a gigabyte."""
-
-PIECE = 1 << 22
-"""Entries of a table that is made in pieces, at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class SupportTable:
-    """Scores of reports that support categories, made in pieces: memory does not grow with the categories.
-
-    Attributes
-    ----------
-    oracle : Oracle
-    read : array
-        Reports as the oracle reads them.
-    """
-
-    oracle: Oracle
-    read: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of reports and of categories."""
-        return len(self.read), self.oracle.labels.size
-
-    @property
-    def levels(self) -> tuple[float, float]:
-        """The score of a category that a report supports, and of one that it does not."""
-        own, other = map(float, self.oracle.support_shares())
-        return (1.0 - other) / (own - other), -other / (own - other)
-
-    def pieces(self) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
-        """Yield rows, and which categories these reports support."""
-        users, categories = self.shape
-        step = max(1, PIECE // categories)
-        for start in range(0, users, step):
-            rows = slice(start, min(start + step, users))
-            yield rows, self.oracle.supported_by(self.read[rows])
-
-    def column(self, place: int) -> Array:
-        """Return the scores of one category, (n,)."""
-        high, low = self.levels
-        users = self.shape[0]
-        supported = np.empty(users, dtype=bool)
-        for start in range(0, users, PIECE):
-            rows = slice(start, start + PIECE)
-            supported[rows] = self.oracle.supported_by(self.read[rows], place)[:, 0]
-        return np.where(supported, high, low)
-
-    def support_sums(self, weights: Array) -> Array:
-        """Return for each category the sum of the weights (n,) or (n, m) of the reports that support it."""
-        flat = weights.reshape(len(weights), -1)
-        total = np.zeros((flat.shape[1], self.shape[1]))
-        for rows, supported in self.pieces():
-            total += flat[rows].T @ supported
-        return total[0] if weights.ndim == 1 else total
-
-    def sums(self, weights: Array) -> Array:
-        """Return the weighted sums of the scores of each category, (k,).
-
-        Examples
-        --------
-        >>> from mechdesign.families.marginals.oracles import LocalHashing
-        >>> oracle = LocalHashing.of(50, 2.0, buckets=8)
-        >>> read = oracle.read(oracle.randomize([3, 4] * 50, rng=1))
-        >>> sums = SupportTable(oracle, read).sums(np.ones(100))
-        >>> bool(np.allclose(sums / 100, oracle.estimate(read).value))
-        True
-        """
-        high, low = self.levels
-        return (high - low) * self.support_sums(weights) + low * float(weights.sum())
-
-    def squares(self, weights: Array, middle: Array) -> Array:
-        """Return for each category the sum of weight times (score - middle)^2, (k,)."""
-        high, low = self.levels
-        inside = self.support_sums(weights)
-        result: Array = inside * (high - middle) ** 2 + (float(weights.sum()) - inside) * (low - middle) ** 2
-        return result
-
-    def dense(self) -> Array:
-        """Return the whole table, (n, k)."""
-        high, low = self.levels
-        return np.asarray(np.where(self.oracle.supported_by(self.read), high, low))
 
 
 def without_scores(type_word: str) -> MethodError:
@@ -186,7 +98,7 @@ def counted_scores(mechanism: Collector[Any], reports: Any) -> ReportScores:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> counted_scores(KaryResponse.of(2, 1.0, labels=["no", "yes"]), ["yes", "no"]).values.round(3)
     array([[-0.582,  1.582],
            [ 1.582, -0.582]])
@@ -199,16 +111,6 @@ def counted_scores(mechanism: Collector[Any], reports: Any) -> ReportScores:
     return ReportScores(
         question_of(mechanism), names, values, np.ones(len(read)), likelihood, own_answers=labels
     )
-
-
-def supported_scores(oracle: Oracle, reports: Any) -> ReportScores:
-    """Return the scores of reports that support categories; in pieces where the table would be large."""
-    labels, read = tuple(map(str, oracle.labels.shown())), oracle.read(reports)
-    table, name, even = SupportTable(oracle, read), question_of(oracle), np.ones(len(read))
-    if len(read) * len(labels) > MOST_ENTRIES:
-        return ReportScores(name, labels, np.zeros((len(read), 0)), even, None, support=table)
-    values, likelihood = supported_tables(oracle, read)
-    return ReportScores(name, labels, values, even, likelihood, support=table)
 
 
 def question_of(mechanism: Any) -> str:
@@ -337,7 +239,7 @@ class ReportScores:
 
         Examples
         --------
-        >>> from mechdesign.collect.kary import KaryResponse
+        >>> from mechdesign.primitives.kary import KaryResponse
         >>> mechanism = KaryResponse.of(3, 2.0)
         >>> (scores,) = mechanism.report_scores([0, 0, 1, 2])
         >>> bool(np.allclose(scores.mean(), mechanism.estimate([0, 0, 1, 2]).value))
@@ -403,43 +305,7 @@ def _tables_of(mechanism: Any, reports: NDArray[np.int64]) -> tuple[Array, Array
     return scores, chances
 
 
-def supported_tables(oracle: Oracle, read: Any) -> tuple[Array, Array | None]:
-    """Return scores and likelihoods, both (n, k), of reports that support categories.
-
-    Examples
-    --------
-    >>> from mechdesign.families.marginals.oracles import SubsetSelection
-    >>> oracle = SubsetSelection.of(4, 1.0, size=2)
-    >>> scores, likelihood = supported_tables(oracle, oracle.read(["xc0"]))
-    >>> likelihood.round(3)  # the two supported answers are e times as likely
-    array([[1.   , 1.   , 0.368, 0.368]])
-    """
-    table, ratio = SupportTable(oracle, read), oracle.weight_ratio()
-    supported = oracle.supported_by(read)
-    high, low = table.levels
-    likelihood = None if ratio is None else np.where(supported, 1.0, ratio)
-    return np.asarray(np.where(supported, high, low)), likelihood
-
-
 def relative_likelihoods(likelihood: Array) -> Array:
     """Return likelihoods whose largest one of each report is 1."""
     result: Array = likelihood / likelihood.max(axis=1, keepdims=True)
     return result
-
-
-def combined(parts: Sequence[ReportScores]) -> ReportScores:
-    """Return the scores of several pieces of reports to one question, one after the other."""
-    first, support = parts[0], None
-    if first.support is not None:
-        reads = [part.support.read for part in parts if part.support is not None]
-        support = replace(first.support, read=np.concatenate(reads))
-        if any(part.is_large for part in parts):
-            parts = [part.without_table() for part in parts]
-    likelihood = [part.likelihood for part in parts if part.likelihood is not None]
-    return replace(
-        first,
-        values=np.concatenate([part.values for part in parts]),
-        information=np.concatenate([part.information for part in parts]),
-        likelihood=np.concatenate(likelihood) if len(likelihood) == len(parts) else None,
-        support=support,
-    )

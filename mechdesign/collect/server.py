@@ -145,7 +145,7 @@ class WithTables:
         Examples
         --------
         >>> import pandas as pd
-        >>> from mechdesign.collect import KaryResponse
+        >>> from mechdesign.primitives import KaryResponse
         >>> mechanism = KaryResponse.of(2, epsilon=2.0, labels=["no", "yes"])
         >>> people = pd.DataFrame({"name": ["a", "b"], "smoker": ["yes", "no"]})
         >>> mechanism.run("randomize", people, column="smoker", rng=1).shape
@@ -160,7 +160,7 @@ def alphabets_of(mechanism: Any) -> list[tuple[str, ...]]:
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> alphabets_of(KaryResponse.of(2, epsilon=1.0, labels=["no", "yes"]))
     [('no', 'yes')]
     """
@@ -235,7 +235,7 @@ def risky_labels(mechanism: Any) -> list[str]:
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> risky_labels(KaryResponse.of(3, epsilon=1.0, labels=["yes", "no", "N/A"]))
     ['N/A']
     """
@@ -248,7 +248,7 @@ def all_categories(mechanism: Any) -> list[str]:
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> all_categories(KaryResponse.of(3, epsilon=1.0))
     ['0', '1', '2']
     >>> all_categories(KaryResponse.of(2, epsilon=1.0, labels=["a", "b"]))
@@ -319,7 +319,7 @@ def require_own(document: object, mechanism: HasSurvey, what: str = "counts") ->
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> require_own([], KaryResponse.of(3, 1.0))
     Traceback (most recent call last):
         ...

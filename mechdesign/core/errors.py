@@ -462,8 +462,8 @@ def _close(name: str, names: list[str]) -> list[str]:
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder of the package, above which places in its code are not named."""
 
-CALLERS = tuple(str(PACKAGE / "core" / name) for name in ("solve.py", "compare.py"))
-"""Files that only call methods: errors do not come from there."""
+CALLER = str(PACKAGE / "solvers" / "solve.py")
+"""The file that only calls methods: errors do not come from there."""
 
 LONGEST_FAILURE = 400
 """Letters of an error's own text; some solvers print whole matrices."""
@@ -502,7 +502,7 @@ def failure_text(error: BaseException) -> str:
 
 def _place(error: BaseException) -> str:
     """Return the innermost line of the package that led to the error, or the first of a user's method."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in CALLERS]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != CALLER]
     for frame in reversed(frames):
         path = Path(frame.filename)
         if path.is_relative_to(PACKAGE):

@@ -1,8 +1,9 @@
 """Packages by name: extensions above the kernel, names imported on first use, and former names of modules.
 
-The front registers two extensions: ``mechdesign.families``, with the problems and mechanisms of each family,
-and ``mechdesign.papers``, which reproduces, judges and refutes the sources. What a family has of its own for
-the sources stands in its folder ``papers``, by the names of its problems.
+The front registers the extensions: ``mechdesign.families``, with the problems and mechanisms of each family,
+``mechdesign.papers``, which reproduces, judges and refutes the sources, and what a solution's parameters are
+worth. What a family has of its own for the sources stands in its folder ``papers``, by the names of its
+problems.
 
 Former names last for one version more, with a warning. The front asks :class:`FormerNames` behind Python's
 own finders, so it is asked for names that nothing else has; a deeper module is looked for below the name of
@@ -35,20 +36,21 @@ FAMILIES = "families"
 
 
 def register_extension(package: str, extends: str) -> None:
-    """Register a package by its dotted name, without importing it.
+    """Register a package or a module by its dotted name, without importing it.
 
     Parameters
     ----------
     package : str
-        The dotted name of the package.
+        The dotted name.
     extends : str
-        What it brings: ``families`` (problems and mechanisms) or ``papers`` (claims about the sources).
+        What it brings: ``families`` (mechanisms and problems), ``papers`` (claims about the sources) or
+        ``sensitivity`` (the function of this name, of a solution).
     """
     _EXTENSIONS[package] = extends
 
 
 def extensions(extends: str) -> tuple[str, ...]:
-    """Return the names of the packages that were registered for this.
+    """Return the names of what was registered for this.
 
     Examples
     --------
@@ -208,12 +210,21 @@ def offered(
             warn_of_former(f"{package}.{name}", present)
             return find(present)
         if name not in homes:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            return elsewhere(package, name)
         value = getattr(import_module(f"{package}.{homes[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 
     return sorted(homes), find, lambda: sorted({*vars(sys.modules[package]), *homes})
+
+
+def elsewhere(package: str, name: str) -> Any:
+    """Return what a package offered by this name and another one offers now, with a warning."""
+    home = present_name(f"{package}.{name}")
+    if home is None or not hasattr(import_module(home.split()[0]), name):
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+    warn_of_former(f"{package}.{name}", f"{home}.{name}", stacklevel=4)
+    return getattr(import_module(home), name)
 
 
 def packaged_text(package: str, *names: str) -> str:
@@ -269,7 +280,7 @@ def present_name(name: str) -> str | None:
     --------
     >>> present_name("mechdesign.mechanisms.mean"), present_name("mechdesign.problems.response")
     ('mechdesign.families.mean', 'mechdesign.families.response')
-    >>> present_name("mechdesign.core.solve") is None
+    >>> present_name("mechdesign.solvers.solve") is None
     True
     """
     package, *parts = name.split(".")

@@ -32,8 +32,8 @@ from mechdesign.core.values import MechanismT_co, abridged, frozen_value
 if TYPE_CHECKING:
     import cvxpy
 
-    from mechdesign.core.sensitivity import PricedSolution
     from mechdesign.core.solution import Solution
+    from mechdesign.solvers.sensitivity import PricedSolution
 
 Sense = Literal["max", "min"]
 Variables = Mapping[str, Any]

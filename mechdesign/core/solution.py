@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic
 
 import attrs
 
 from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
 from mechdesign.core.errors import CertificateError, MethodError, printable
+from mechdesign.core.extensions import extensions
 from mechdesign.core.problem import Kind, Problem, Status, companion
 from mechdesign.core.values import (
     Forecast,
@@ -24,7 +26,7 @@ from mechdesign.core.values import (
 )
 
 if TYPE_CHECKING:
-    from mechdesign.core.sensitivity import PricedSolution, Sensitivity
+    from mechdesign.solvers.sensitivity import PricedSolution, Sensitivity
 
 NEAR = 0.01
 """A part of the value: what is further from a proven bound is said when a mechanism is built."""
@@ -203,9 +205,9 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         >>> print(solution.sensitivity["epsilon"])
         epsilon = 1: raising epsilon by 0.1 raises the expected utility by 0.0157
         """
-        from mechdesign.core.sensitivity import sensitivity
-
-        return sensitivity(self)
+        (module,) = extensions("sensitivity")
+        result: Sensitivity = import_module(module).sensitivity(self)
+        return result
 
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return the expected standard error with this many users; None where nothing is to be estimated.

@@ -1,4 +1,7 @@
-"""CSV files in blocks, by pyarrow or by Python's own module; and texts that a spreadsheet takes for formulas.
+"""CSV files in blocks, by their bytes or by a reader; and texts that a spreadsheet takes for formulas.
+
+Lines without quotes are read from the bytes of many of them (:mod:`mechdesign.data.uniform_lines`), from the
+first quote on by pyarrow or by Python's own module.
 
 A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or the full-width forms of these,
 and whatever it skips before them) when somebody opens the file: a name that a user chose could read other
@@ -15,7 +18,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +26,12 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, counted
 from mechdesign.data.arrow import numbers_of
 from mechdesign.data.decimals import QUOTED_COMMA, DecimalSigns
-from mechdesign.data.forms import RECOGNIZED, head_rows
 from mechdesign.data.intake import Coded, Mask, Values, texts
-from mechdesign.data.outputs import require_one_header
-from mechdesign.data.reading import FileTable, Raw, require_short
-from mechdesign.data.text_files import TextFile
+from mechdesign.data.reading import MOST_BYTES, FileTable, Raw, require_short
+from mechdesign.data.text_files import RECOGNIZED, TextFile, head_rows, require_one_header
+
+if TYPE_CHECKING:
+    from mechdesign.data.uniform_lines import NumberedTexts
 
 MARK = "'"
 """What is written before such a text."""
@@ -159,6 +163,15 @@ def _cut(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
+BLOCK = 1 << 19
+"""Bytes of lines that are looked at together: with the numbers made of them they fit a processor's cache."""
+
+TINY = 1 << 13
+"""Bytes of a file that Python's own module reads as fast."""
+
+LONGEST_LINE = 1 << 22
+"""Bytes without the end of a line from which on they are left to a reader."""
+
 BYTES = 1 << 20
 """What pyarrow makes a piece of; it reads some thirty of them ahead."""
 
@@ -218,13 +231,12 @@ class CsvTable(FileTable):
             for name in columns:
                 place = self.columns.index(name)
                 self._decimals.look(name, (row[place] for row in self._head if place < len(row)))
-        pieces = self._by_arrow if self._is_long() and _arrow() is not None else self._by_python
         if len(self.columns) > 1:
-            yield from pieces(columns)
+            yield from self._pieces(columns)
             return
         # In a file of one column a blank line is an empty value; those at the end are not rows, quotes are.
         held: list[Raw] = []
-        for values, missing, part in pieces(columns):
+        for values, missing, part in self._pieces(columns):
             (column,) = values.values()
             if isinstance(column, Coded) and "" not in column.values:
                 yield from held
@@ -247,6 +259,71 @@ class CsvTable(FileTable):
                 yield _rows_between(piece, 0, min(rows, _rows_of(piece)))
             rows -= _rows_of(piece)
 
+    def _pieces(self, columns: Sequence[str]) -> Iterator[Raw]:
+        """Yield the rows: while no cell has quotes from the bytes of many lines, from then on by a reader."""
+        size = max(1, os.path.getsize(self.path))
+        if self._file.is_plain and size <= TINY:
+            yield from self._by_python(columns)
+            return
+        from mechdesign.data.uniform_lines import NumberedTexts  # a few lines are read sooner than it
+
+        known = {name: NumberedTexts() for name in columns}
+        with self._file.errors(), self._file.open() as binary:
+            head, rest = self._header_lines(binary)
+            done = len(head)
+            for block, behind in whole_lines(binary, rest) if head else [(b"", rest)]:
+                pairs = self._by_bytes(columns, block, known) if block else None
+                if pairs is None:
+                    stream = io.BufferedReader(_Rest(head + block + behind, binary))
+                    yield from self._by_reader(columns, stream)
+                    return
+                done += len(block)
+                yield (
+                    {name: values for name, (values, _) in pairs.items()},
+                    {name: mask for name, (_, mask) in pairs.items()},
+                    min(1.0, done / size) if self._file.is_plain else 0.0,
+                )
+
+    def _header_lines(self, binary: IO[bytes]) -> tuple[bytes, bytes]:
+        """Return the lines up to the header and what was read behind; none where a name has quotes."""
+        data, lines, end = b"", 1 + self._file.extra_lines, 0
+        while data.count(b"\n") < lines and len(data) < LONGEST_LINE and (piece := binary.read(BLOCK)):
+            data += piece
+        for _ in range(lines):
+            end = data.find(b"\n", end) + 1
+            if not end:
+                return b"", data
+        head = data[:end]
+        is_plain = b'"' not in head and b"\r" not in head.replace(b"\r\n", b"") and self.delimiter.isascii()
+        return (head, data[end:]) if is_plain else (b"", data)
+
+    def _by_bytes(
+        self, columns: Sequence[str], block: bytes, known: dict[str, NumberedTexts]
+    ) -> dict[str, tuple[Values, Mask]] | None:
+        """Return columns of some lines and what is missing in them; None where a cell has quotes or worse."""
+        from mechdesign.data.uniform_lines import CellBlock
+
+        whole = block if block.endswith(b"\n") else block + b"\n"
+        cells = CellBlock.of(whole, len(self.columns), ord(self.delimiter))
+        if cells is None:
+            return None
+        pairs: dict[str, tuple[Values, Mask]] = {}
+        for name in columns:
+            starts, ends = cells.column(self.columns.index(name))
+            lengths = ends - starts
+            if int(lengths.max()) > MOST_BYTES:
+                return None
+            codes = known[name].codes(cells, starts, lengths)
+            if codes is None:
+                pairs[name] = self._listed(name, cells.texts(starts, ends))
+            else:
+                pairs[name] = self._coded(name, [text.decode() for text in known[name].written], codes)
+        return pairs
+
+    def _by_reader(self, columns: Sequence[str], stream: Any) -> Iterator[Raw]:
+        by_arrow = self._is_long() and _arrow() is not None
+        return self._by_arrow(columns, stream) if by_arrow else self._by_python(columns, stream)
+
     def _is_long(self) -> bool:
         """Whether reading the file by Python's module takes longer than importing pyarrow."""
         return not self._file.is_plain or os.path.getsize(self.path) > SHORT
@@ -258,9 +335,9 @@ class CsvTable(FileTable):
         lines = self._file.end(4 * (rows + 1)).splitlines()[-rows:]
         return max((place for place, line in enumerate(lines, start=1) if line == EMPTY_QUOTED), default=0)
 
-    def _by_python(self, columns: Sequence[str]) -> Iterator[Raw]:
+    def _by_python(self, columns: Sequence[str], rest: Any = None) -> Iterator[Raw]:
         size = max(1, os.path.getsize(self.path))
-        with self._file.errors(), self._file.open() as binary:
+        with self._file.errors(), self._file.open() if rest is None else rest as binary:
             stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
             reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
             for _ in range(1 + self._file.extra_lines):
@@ -286,20 +363,22 @@ class CsvTable(FileTable):
     def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
-        is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
         for name, written in zip(columns, waiting, strict=True):
-            distinct = dict.fromkeys(written)
-            if len(distinct) * REPEATED <= len(written):
-                numbered = {word: number for number, word in enumerate(distinct)}
-                codes = np.fromiter(map(numbered.__getitem__, written), np.intp, count=len(written))
-                values[name], missing[name] = self._coded(name, list(distinct), codes)
-                continue
-            column = self._unmarking[name].all(written)
-            if self._decimals is not None:
-                column = self._decimals.plain(name, column)
-            values[name] = texts(column)
-            missing[name] = np.fromiter(map(is_code, column), np.bool_, count=len(column))
+            values[name], missing[name] = self._listed(name, written)
         return values, missing, part
+
+    def _listed(self, name: str, written: list[str]) -> tuple[Values, Mask]:
+        """Return a column and which of its rows are missing, from its texts as they are written."""
+        distinct = dict.fromkeys(written)
+        if len(distinct) * REPEATED <= len(written):
+            numbered = {word: number for number, word in enumerate(distinct)}
+            codes = np.fromiter(map(numbered.__getitem__, written), np.intp, count=len(written))
+            return self._coded(name, list(distinct), codes)
+        column = self._unmarking[name].all(written)
+        if self._decimals is not None:
+            column = self._decimals.plain(name, column)
+        is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
+        return texts(column), np.fromiter(map(is_code, column), np.bool_, count=len(column))
 
     def _lines_together(self, reader: Any) -> Iterator[list[list[str]]]:
         """Yield the lines of :meth:`_full_lines`, many at a time; where that refuses one, it says which."""
@@ -342,14 +421,14 @@ class CsvTable(FileTable):
             remedy = "look for a quote that is not closed"
             raise DataError(f"{self.name}: line {first}", f"is not CSV ({error})", remedy) from None
 
-    def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
+    def _by_arrow(self, columns: Sequence[str], rest: Any) -> Iterator[Raw]:
         arrow = _arrow()
         csv_module = arrow.csv
         size, texts = max(1, os.path.getsize(self.path)), arrow.dictionary(arrow.int32(), arrow.string())
         # Numbers for names, as only the wanted names are known to differ; the header is skipped as a row.
         places = {name: str(self.columns.index(name)) for name in columns}
         try:
-            with self._file.errors(), self._file.open() as binary:
+            with self._file.errors(), rest as binary:
                 counted, rows = _Counted(binary), 0
                 reader = csv_module.open_csv(
                     counted,
@@ -402,6 +481,53 @@ class CsvTable(FileTable):
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)
+
+
+def whole_lines(binary: IO[bytes], rest: bytes) -> Iterator[tuple[bytes, bytes]]:
+    r"""Yield whole lines, and what was read behind them; no lines and the rest where one is too long.
+
+    Examples
+    --------
+    >>> list(whole_lines(io.BytesIO(b"o\nb"), b"a\nn"))
+    [(b'a\nno\n', b'b'), (b'b', b'')]
+    """
+    while data := binary.read(BLOCK):
+        rest += data
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield rest[:end], rest[end:]
+            rest = rest[end:]
+        elif len(rest) > LONGEST_LINE:
+            yield b"", rest
+            return
+    if rest:
+        yield rest, b""
+
+
+class _Rest(io.RawIOBase):
+    """A file of which some bytes were read: these, and the others."""
+
+    def __init__(self, begun: bytes, binary: IO[bytes]) -> None:
+        self._begun, self._binary = memoryview(begun), binary
+
+    def readable(self) -> bool:
+        """Return True: it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read bytes."""
+        size = len(buffer)
+        if not self._begun:
+            data = self._binary.read(size)
+            buffer[: len(data)] = data
+            return len(data)
+        piece, self._begun = self._begun[:size], self._begun[size:]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def tell(self) -> int:
+        """Return to where the file was read."""
+        return self._binary.tell()
 
 
 class _Counted:

@@ -8,7 +8,9 @@ that is not a data file is refused: reports must not be lost because of an endin
 
 from __future__ import annotations
 
+import csv
 import glob
+import io
 import math
 import os
 import sys
@@ -18,19 +20,17 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
 from mechdesign.data.intake import Block, MissingRule, Source
 from mechdesign.data.outputs import (
     DATA,
     JSON_LINES,
     PARQUET,
     WORKBOOKS,
-    Letters,
     require_complete,
     require_not_in_part,
-    require_text,
 )
 from mechdesign.data.reading import FileTable
+from mechdesign.data.text_files import PLAIN, FileForm, Letters, TextFile, plain_suffix, require_text
 
 
 def open_table(
@@ -88,6 +88,44 @@ def open_table(
     from mechdesign.data.csv_files import CsvTable
 
     return CsvTable(path, rule, name, form)
+
+
+def file_rows(
+    path: str | os.PathLike[str], name: str, form: FileForm = PLAIN, most: int = 1 << 30
+) -> list[list[str]]:
+    r"""Return all rows of a table in a text file or a workbook, the header's among them, as texts.
+
+    Raises
+    ------
+    DataError
+        When it cannot be read, or its text is longer than ``most`` characters.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "codes.csv"
+    >>> _ = place.write_text("name;labels\nsmokes;no|yes\n")
+    >>> file_rows(place, "codes.csv")
+    [['name', 'labels'], ['smokes', 'no|yes']]
+    """
+    if Path(path).suffix.lower() in WORKBOOKS:
+        from mechdesign.data.workbooks import sheet_rows
+
+        return sheet_rows(path, name, form)
+    if form.sheet:
+        raise DataError(name, "has no sheets", "omit --sheet")
+    file = TextFile(path, name, form)
+    with file.errors(), file.open() as binary:
+        stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
+        text = stream.read(most + 1)
+    if len(text) > most:
+        raise DataError(name, f"is longer than {most >> 20} MiB", "name another file")
+    if "\0" in text:
+        raise DataError(name, "holds NUL bytes, which no text has", "save it as text in UTF-8")
+    with file.errors():
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=file.delimiter, strict=True)
+        rows = list(reader)
+    return rows[file.extra_lines :]
 
 
 SAMPLE = 1 << 16

@@ -252,7 +252,7 @@ def merge_partitions(frame: Any, function: Callable[..., Any], merge: Callable[.
     """
     import dask as module
 
-    from mechdesign.work.cluster import FAN
+    from mechdesign.work.parallel import FAN
 
     dask: Any = module
     common = dask.delayed(shared, pure=False, traverse=False)

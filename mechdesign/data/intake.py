@@ -1,6 +1,7 @@
 """Tables in blocks, and what a mechanism takes from them: its columns, and rows without a value.
 
-No file has to fit into memory; an error says what is not a column.
+No file has to fit into memory; an error says what is not a column. The table ``[data]`` of a model has the
+columns, their ranges, and what to do with missing values.
 
 A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
 Data of other programs have words and numbers that stand for a missing value.
@@ -10,11 +11,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +25,6 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, Wording,
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import has_mask, number_of_text, require_no_mask
-
-if TYPE_CHECKING:
-    from mechdesign.export.messages import MessageReader
 
 FEW = 8
 """Up to this many values, counting the rows of one value at a time is faster than counting all at once."""
@@ -76,6 +75,29 @@ class Coded:
             return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
         counts = [np.count_nonzero(self.codes == place) for place in range(len(self.values))]
         return np.array(counts, dtype=np.int64)
+
+    def converted(self, convert: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+        """Return what each row's value becomes; each value is converted once.
+
+        A value that no row has may be refused: it may come from a row that was dropped.
+
+        Raises
+        ------
+        DataError
+            When ``convert`` refuses the value of some row.
+
+        Examples
+        --------
+        >>> Coded(np.array(["1", "2"]), np.array([1, 0, 1])).converted(lambda values: values.astype(int))
+        array([2, 1, 2])
+        """
+        with suppress(DataError):
+            return convert(self.values).take(self.codes)
+        used = self.rows_of_each() > 0
+        some = convert(self.values[used])
+        table = np.zeros(len(used), dtype=some.dtype)
+        table[used] = some
+        return table.take(self.codes)
 
 
 Values = NDArray[Any] | Coded
@@ -284,6 +306,13 @@ Mask = NDArray[np.bool_]
 EMPTY_REPORT = "a report is never empty: use the file that randomize wrote, as other programs left it out"
 
 
+class FileMessages(Protocol):
+    """Reads the messages of clients among the lines of a file."""
+
+    def rows_in_file(self, message: Any) -> list[dict[str, Any]]:
+        """Return the rows of a message; else DataError is raised."""
+
+
 @dataclass
 class MissingRule:
     """Treatment of rows without a value, and the number of rows that were treated.
@@ -301,8 +330,9 @@ class MissingRule:
         The category in which missing values are counted.
     reports : bool
         Whether the columns hold reports, which are never empty.
-    messages : MessageReader, optional
-        Reads the messages of clients among the lines of a file; without one, any rows of theirs are taken.
+    messages : callable, optional
+        Returns what reads the messages of clients, for a file that has some; without one, any rows of theirs
+        are taken.
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
         them. A row that lacks only such values is not dropped.
@@ -330,7 +360,7 @@ class MissingRule:
     reports: bool = False
     optional: frozenset[str] = frozenset()
     blank: frozenset[str] = frozenset()
-    messages: MessageReader | None = field(default=None, repr=False, compare=False)
+    messages: Callable[[], FileMessages] | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 
@@ -338,6 +368,11 @@ class MissingRule:
         one_of("missing", self.rule, MISSING)
         numbers = (number_of_text(code) for code in self.codes)
         self._numbers = frozenset(number for number in numbers if number is not None)
+
+    def with_messages(self, reader: Callable[[], FileMessages]) -> MissingRule:
+        """Return this rule; one for reports has the messages of clients read, where a file has some."""
+        self.messages = reader if self.reports else None
+        return self
 
     def is_missing(self, value: Any) -> bool:
         """Return whether a text or a number of a table stands for no value.

@@ -7,19 +7,23 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from operator import itemgetter
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from mechdesign.core.errors import DataError, unread
 from mechdesign.data.intake import MESSAGE_FORMAT, Coded, Mask, Values, plain_column
-from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
-from mechdesign.data.uniform_lines import LineForm
+from mechdesign.data.text_files import HEAD, require_text
+from mechdesign.data.uniform_lines import LINE_END, LineForm, NumberedTexts
 from mechdesign.work.files import parse_json
 
-BYTES = 1 << 21
+if TYPE_CHECKING:
+    from mechdesign.data.intake import FileMessages
+
+BYTES = 1 << 19
 """What is read at a time; its lines become a piece."""
 
 REPEATED = 4
@@ -207,11 +211,12 @@ class JsonTable(FileTable):
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         size, number, done = max(1, os.path.getsize(self.path)), 1, 0
+        self._known: dict[str, NumberedTexts] = {}
         with self._errors(), self.path.open("rb") as binary:
             for block in _whole_lines(binary):
                 done += len(block)
                 piece = self._values(block, number, columns)
-                number += block.count(b"\n")
+                number += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == LINE_END))
                 if piece:
                     yield self._piece(piece, min(1.0, done / size))
 
@@ -224,7 +229,7 @@ class JsonTable(FileTable):
             alike = form is not None and sorted(form.names) == sorted(self.columns)
             piece: Mapping[str, Column] | None = None
             if form is not None and alike:
-                piece = form.columns(lines, columns)
+                piece = form.columns(lines, columns, self._known)
             if piece is None:
                 piece = plain_columns(lines, self.columns)
             if piece is not None:
@@ -289,11 +294,16 @@ class JsonTable(FileTable):
         result: list[dict[str, Any]] = rows
         return result
 
+    @cached_property
+    def _reader(self) -> FileMessages | None:
+        """What reads the messages in this file; None where rows of any are taken."""
+        return None if self.missing.messages is None else self.missing.messages()
+
     def _rows_of_message(self, where: str, message: dict[str, Any]) -> Any:
         """Return the rows of a message; where reports are read, it is one of their mechanism and survey."""
-        if self.missing.messages is None:
+        if self._reader is None:
             return message.get("rows")
         try:
-            return self.missing.messages.rows_in_file(message)
+            return self._reader.rows_in_file(message)
         except DataError as error:
             raise DataError(where, error.what, "give messages that clients of this survey sent") from None

@@ -7,14 +7,11 @@ one that is there, files are moved one by one; while that lasts, a list of them 
 command that reads it refuses. A killed process leaves the list; the next run that writes the same files
 removes it.
 
-Formats of files: by the ending of a name, and by the first bytes of what is no table of text.
-
-What is no text is refused, with how to convert it.
+Formats of files by the ending of a name.
 """
 
 from __future__ import annotations
 
-import codecs
 import errno
 import json
 import os
@@ -24,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError
+from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.work.files import PART, SAFELY, fcntl, part_prefix, require_name
 
 
@@ -89,6 +86,32 @@ def same_file(first: str, second: str) -> bool:
         return os.path.samefile(first, second)
     except OSError:
         return False
+
+
+def is_folder(path: str) -> bool:
+    """Whether an output is a folder: a name that ends like that of one, or one that exists.
+
+    Examples
+    --------
+    >>> is_folder("reports/"), is_folder("reports.csv")
+    (True, False)
+    """
+    return path.endswith((os.sep, "/")) or (os.path.isdir(path) and not path.lower().endswith(DATA))
+
+
+def require_folder(folder: str, names: Sequence[str], inputs: Sequence[str], force: bool) -> None:
+    """Raise ParameterError when writing these files to a folder would destroy something."""
+    path = folder.rstrip("/" + os.sep) or folder
+    if os.path.lexists(path) and not os.path.isdir(path):
+        raise ParameterError(f"-o {folder}", "is a file, not a folder", "choose another path")
+    if not os.path.isdir(path):
+        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise ParameterError(f"-o {folder}", "its parent folder does not exist", "choose another path")
+        return
+    for name in names:
+        place = os.path.join(path, name)
+        if os.path.isdir(os.path.dirname(place)):
+            require_output(place, inputs, force)
 
 
 LIST = ".mechdesign-moving-"
@@ -237,128 +260,6 @@ def _remove(folder: Path) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
-
-
-HEAD = 16
-"""Bytes by which a format is recognized."""
-
-EXPAND = "decompress it first"
-SAVE = "save it as CSV in UTF-8"
-
-FORMATS = {
-    b"\x1f\x8b": ("compressed by gzip", f"{EXPAND}: gunzip"),
-    b"BZh": ("compressed by bzip2", f"{EXPAND}: bunzip2"),
-    b"\xfd7zXZ\x00": ("compressed by xz", f"{EXPAND}: unxz"),
-    b"\x28\xb5\x2f\xfd": ("compressed by zstd", f"{EXPAND}: unzstd"),
-    b"PK\x03\x04": (
-        "a spreadsheet (.xlsx, .ods) or another ZIP archive",
-        f"name it .xlsx if it is an Excel workbook, {SAVE}, or unzip it",
-    ),
-    b"\xd0\xcf\x11\xe0": ("an old spreadsheet (.xls)", SAVE),
-    b"PAR1": ("Parquet", "name it .parquet"),
-    b"ARROW1": ("an Arrow file (Feather)", "save it as Parquet"),
-    b"$FL2": ("an SPSS file", f"use mechdesign import, or {SAVE}"),
-    b"$FL3": ("an SPSS file", f"use mechdesign import, or {SAVE}"),
-    b"<stata_dta>": ("a Stata file", f"use mechdesign import, or {SAVE}"),
-    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
-    b"%PDF-": ("a PDF file", "give the table itself, as CSV"),
-    b"\xff\xfe": ("text in UTF-16", SAVE),
-    b"\xfe\xff": ("text in UTF-16", SAVE),
-}
-"""How files begin, what they are, and what to do."""
-
-
-def require_text(name: str, head: bytes) -> None:
-    r"""Raise DataError for a file that begins like one of another format than text.
-
-    Examples
-    --------
-    >>> require_text("ages.csv", b"age\n31\n")
-    >>> require_text("ages.csv.gz", b"\x1f\x8b\x08\x00")
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.DataError: ages.csv.gz: is compressed by gzip; decompress it first: gunzip
-    """
-    for start, (kind, remedy) in FORMATS.items():
-        if head.startswith(start):
-            raise DataError(name, f"is {kind}", remedy)
-
-
-LONGEST_LINE = 1 << 26
-"""Bytes without the end of a line; no row of a table is that long."""
-
-
-class Letters:
-    r"""Looks at a text that is read in pieces, so that what is not one is refused before all of it is copied.
-
-    Parameters
-    ----------
-    name : str
-        What is read, in error messages.
-
-    Examples
-    --------
-    >>> letters = Letters("standard input")
-    >>> letters.read(b"age\n31\n")
-    >>> letters.read(b"\0\0")
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.DataError: standard input: line 3: holds a NUL byte; give text in UTF-8
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name, self._lines, self._length = name, 1, 0
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def read(self, piece: bytes) -> None:
-        """Refuse a piece with NUL bytes, or of other bytes than UTF-8, or a line without an end."""
-        place = piece.find(b"\0")
-        if place >= 0:
-            raise self._wrong(piece, place, "holds a NUL byte")
-        try:
-            self._decoder.decode(piece)
-        except UnicodeDecodeError as error:
-            raise self._wrong(piece, error.start, "is not text in UTF-8") from None
-        end = piece.rfind(b"\n")
-        self._lines += piece.count(b"\n")
-        self._length = len(piece) - end - 1 if end >= 0 else self._length + len(piece)
-        if self._length > LONGEST_LINE:
-            raise self._wrong(b"", 0, f"has more than {LONGEST_LINE} bytes")
-
-    def _wrong(self, piece: bytes, place: int, what: str) -> DataError:
-        line = self._lines + piece[:place].count(b"\n")
-        return DataError(f"{self._name}: line {line}", what, "give text in UTF-8")
-
-
-IMPORT = re.compile(r'\s*\{\s*"ImportId"\s*:')
-"""How the cells of the third line of a Qualtrics export begin."""
-
-RESPONSES = ("response", "open-ended response")
-"""Cells of the second line of a SurveyMonkey export."""
-
-
-def require_one_header(name: str, lines: Sequence[Sequence[str]]) -> None:
-    """Raise DataError for the first lines of a file with further headers, which would be users' answers.
-
-    Examples
-    --------
-    >>> require_one_header("q.csv", [["Q1"], ["Do you smoke?"], ['{"ImportId":"QID1"}']])
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.DataError: q.csv: is a Qualtrics export with three header lines; use ...
-    """
-    for number, cells in enumerate(lines[1:3], start=2):
-        if any(IMPORT.match(cell) for cell in cells):
-            what = f"is a Qualtrics export with {'three' if number == 3 else 'two'} header lines"
-            lines_less = "the lines of questions and of ImportIds" if number == 3 else "that of ImportIds"
-            remedy = f"use mechdesign import, or delete {lines_less}"
-            raise DataError(name, what, remedy)
-    if len(lines) > 1 and len(lines[0]) == len(lines[1]):
-        header, second = ([cell.strip().casefold() for cell in cells] for cells in lines[:2])
-        is_second = any(cell in RESPONSES for cell in second)
-        if is_second and ("" in header or "" in second or header[0] == "respondent id"):
-            remedy = "use mechdesign import, or join them into one, with a name for every column"
-            raise DataError(name, "is a SurveyMonkey export with two header lines", remedy)
 
 
 PARQUET = (".parquet", ".pq")

@@ -1,17 +1,19 @@
 """Data files as tables in blocks, memory for one block only; and whether two of them are the same file.
 
-With pyarrow, its readers are used; without it, CSV is read by Python's own module and Parquet is refused.
+CSV without quotes is read from its bytes, any other by pyarrow or, without that, by Python's own module.
+Parquet needs pyarrow.
 A file that a command gets twice, by two names or as a copy, would count twice in silence: it is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
+import importlib
 import os
 import stat
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,15 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
 from mechdesign.core.values import frozen_value
-from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import ROWS, Block, Coded, Mask, MissingRule, Values, length
+from mechdesign.data.text_files import PLAIN, FileForm
 from mechdesign.work.bars import ProgressBar
-from mechdesign.work.files import require_name
+from mechdesign.work.files import require_name, sha256_of
+
+
+def _hashlib() -> Any:
+    return importlib.import_module("hashlib")  # loads OpenSSL, and one file is compared with none
+
 
 OPTION = "--identical"
 """The option that says that files with the same content are meant."""
@@ -49,7 +56,7 @@ def require_different(paths: Sequence[str], identical: bool) -> None:
             first = places.setdefault((status.st_dev, status.st_ino), first)
         if first != number:
             raise ParameterError(path, f"is the same file as {paths[first]}", "name it once")
-        if status is not None and not identical:
+        if status is not None and not identical and len(paths) > 1:
             alike.setdefault((status.st_size, _digest(path, HEAD)), []).append(path)
     for group in alike.values():
         contents: dict[str, str] = {}
@@ -73,8 +80,9 @@ def _digest(path: str, most: int | None = None) -> str:
     try:
         with open(path, "rb") as stream:
             if most is not None:
-                return hashlib.sha256(stream.read(most)).hexdigest()
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+                return sha256_of(stream.read(most))
+            digest: str = _hashlib().file_digest(stream, "sha256").hexdigest()
+            return digest
     except (OSError, ValueError):
         return path
 
@@ -128,7 +136,7 @@ class Copies:
         DataError
             At the end of a table that is a copy of an earlier one.
         """
-        digest, rows = hashlib.sha256(), 0
+        digest, rows = _hashlib().sha256(), 0
         for block in blocks:
             rows += length(block)
             for column, values in block.items():
@@ -168,9 +176,9 @@ def _row_digests(values: Values) -> NDArray[np.uint64]:
 
 
 def _table(values: Sequence[object]) -> NDArray[np.uint64]:
+    blake2b = _hashlib().blake2b
     digests = [
-        hashlib.blake2b(str(value).encode("utf-8", "backslashreplace"), digest_size=8).digest()
-        for value in values
+        blake2b(str(value).encode("utf-8", "backslashreplace"), digest_size=8).digest() for value in values
     ]
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
@@ -227,8 +235,9 @@ class FileTable(ABC):
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Block]:
         first, any_rows, any_left = 0, False, False
-        stream = None if self.shows else io.StringIO()
-        with ProgressBar(f"reading {os.path.basename(self.name)}", stream) as bar:
+        start = time.monotonic()
+        bar: ProgressBar | None = None  # what is read at once needs none
+        with ExitStack() as until_read:
             for values, missing, part in same_size(self._raw(columns)):
                 any_rows = True
                 self._first, self._kept = first, None
@@ -241,7 +250,11 @@ class FileTable(ABC):
                 if length(block):
                     any_left = True
                     yield block
-                bar.show(part, first)
+                if bar is None and self.shows and part < 1.0:
+                    label = f"reading {os.path.basename(self.name)}"
+                    bar = until_read.enter_context(ProgressBar(label, start=start))
+                if bar is not None:
+                    bar.show(part, first)
         if not any_rows and not self.needs_rows:
             return
         if not any_rows:
@@ -317,8 +330,6 @@ def _concatenated(parts: Sequence[Values]) -> Values:
 
 def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
     """Return a module of pyarrow, or raise the error that names the extra."""
-    import importlib
-
     try:
         return importlib.import_module(f"pyarrow.{name}")
     except ImportError:

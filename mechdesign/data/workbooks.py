@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.errors import DataError, MissingPackageError, suggestion, unread
-from mechdesign.data.forms import FileForm
 from mechdesign.data.intake import Mask, MissingRule, Values, texts
-from mechdesign.data.outputs import HEAD, require_text
 from mechdesign.data.reading import FileTable, Raw
+from mechdesign.data.text_files import HEAD, FileForm, require_text
 from mechdesign.exact.numbers import text_of
 
 LINES = 1 << 14

@@ -214,29 +214,6 @@ def shortened(undecided: Words, places: Codes, still: Words, left: Codes) -> Non
             at += 1
 
 
-def fitting(own: Codes, steps: Codes, moves: Codes, prime: int, counts: NDArray[Any]) -> None:
-    """Add the sign of each report's move to as many cells: every step from its own, modulo P."""
-    for report in range(len(own)):
-        cell, step, move = own[report], steps[report], moves[report]
-        sign = 1 if move > 0 else -1
-        for _ in range(abs(move)):
-            counts[cell] += sign
-            cell += step
-            if cell >= prime:
-                cell -= prime
-
-
-def running(table: NDArray[Any], counts: NDArray[Any]) -> None:
-    """Add to every row of a table the sums of those above, and to the counts the result."""
-    rows, columns = table.shape
-    for column in range(columns):
-        counts[0, column] += table[0, column]
-    for row in range(1, rows):
-        for column in range(columns):
-            table[row, column] += table[row - 1, column]
-            counts[row, column] += table[row, column]
-
-
 VARIABLE = "MECHDESIGN_KERNELS"
 CHOICES = ("auto", "on", "off")
 

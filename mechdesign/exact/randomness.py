@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -157,30 +156,25 @@ class KeyedSource:
         return random_words(count)
 
 
-class SystemSource:
+class SystemSource(KeyedSource):
     """The operating system's own calls and nothing else; with ``MECHDESIGN_RANDOM=system`` the default."""
-
-    def integers(self, count: int) -> NDArray[np.int64]:
-        """Return ``count`` independent uniform integers in [0, 2**62)."""
-        return (self.words(count) >> np.uint64(64 - BITS)).view(np.int64)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of 64 independent random bits."""
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
-class NumpySource:
+class NumpySource(KeyedSource):
     """A numpy generator: repeatable, for simulations and tests only, never for deployment."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator = generator
 
-    def integers(self, count: int) -> NDArray[np.int64]:
-        """Return ``count`` independent uniform integers in [0, 2**62)."""
-        return self.generator.integers(0, TOTAL, size=count, dtype=np.int64)
-
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return ``count`` words of 64 independent random bits."""
+        """Return ``count`` words of 64 bits: those of the generator's ``integers``, which takes longer."""
+        bits = self.generator.bit_generator
+        if type(bits).__name__ in ("PCG64", "PCG64DXSM", "Philox", "SFC64"):  # a raw number of theirs is one
+            return np.asarray(bits.random_raw(count), dtype=np.uint64)
         return self.generator.integers(0, (1 << 64) - 1, size=count, dtype=np.uint64, endpoint=True)
 
 
@@ -290,23 +284,6 @@ def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
     if not low <= read <= high:
         raise CertificateError(field, f"{read} is not from {low} to {high}")
     return read
-
-
-def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
-    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
-    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
-    if len(exact) != count:
-        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
-    if min(exact) <= 0:
-        raise ParameterError("shares", "must be positive", "omit views that no user reports")
-    parts = [share * TOTAL / sum(exact) for share in exact]
-    rounded = [math.floor(part) for part in parts]
-    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
-    for place in order[: TOTAL - sum(rounded)]:
-        rounded[place] += 1
-    if min(rounded) < 1:
-        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
-    return tuple(rounded)
 
 
 DIGITS = 50

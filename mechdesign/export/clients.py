@@ -182,7 +182,7 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> sorted(sheet(KaryResponse.of(3, 1.0)))
     ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'sum', 'type', 'vectors', 'version']
     """

@@ -133,7 +133,7 @@ def limit_for_respondents(mechanism: Mechanism, texts: Texts | None = None) -> s
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> limit_for_respondents(KaryResponse.of(3, 1.0))
     'Someone who saw your report, and thought two answers equally likely before, is at most 73.2% sure ...
     >>> limit_for_respondents(KaryResponse.of(3, 50.0))

@@ -169,7 +169,7 @@ def export(mechanism: Mechanism, to: str, settings: ExportSettings | None = None
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> export(KaryResponse.of(3, 1.0), "python").count("def randomize(")
     1
     """

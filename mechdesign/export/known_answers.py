@@ -228,7 +228,7 @@ def vectors(mechanism: Mechanism, least: int = LEAST) -> list[Vector]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> document = vectors(KaryResponse.of(3, 1.0))
     >>> len(document), document[0]
     (1000, (0, '0000000000000000', 0))

@@ -21,7 +21,6 @@ from mechdesign.exact.numbers import text_of
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
     from mechdesign.collect.kernel import Recipe
-    from mechdesign.data.intake import MissingRule
 
 VERSION = 1
 
@@ -65,7 +64,7 @@ class MessageReader:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> reader = MessageReader(mechanism)
     >>> head = {"format": "mechdesign-report", "version": 1, "fingerprint": mechanism.fingerprint}
@@ -169,23 +168,6 @@ class MessageReader:
         return DataError(
             "message", f"{report} is not a report of this mechanism ({why:.200})", "export again"
         )
-
-
-def with_messages(rule: MissingRule, mechanism: Mechanism) -> MissingRule:
-    """Return a rule for the columns of files; one for reports reads the messages of this mechanism's clients.
-
-    Examples
-    --------
-    >>> from mechdesign.collect.kary import KaryResponse
-    >>> from mechdesign.data.intake import MissingRule
-    >>> mechanism = KaryResponse.of(3, 1.0)
-    >>> with_messages(MissingRule(), mechanism).messages is None
-    True
-    >>> with_messages(MissingRule(reports=True), mechanism).messages.mechanism is mechanism
-    True
-    """
-    rule.messages = MessageReader(mechanism) if rule.reports else None
-    return rule
 
 
 def _spells_a_number(text: str) -> bool:

@@ -11,8 +11,8 @@ import html
 import re
 from typing import Any
 
-from mechdesign.collect.asked import AskedText
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.kernel import AskedText
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MethodError, ParameterError
 from mechdesign.data.about import EarlierWave
@@ -69,7 +69,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> text = page(KaryResponse.of(3, 1.0), ExportSettings("Sleep", "How often do you wake?"))
     >>> "<h1>Sleep</h1>" in text, "https://" in text
     (True, False)
@@ -241,7 +241,7 @@ class Receiver:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> receiver = Receiver(mechanism)
     >>> column = receiver.recipe.columns[0]

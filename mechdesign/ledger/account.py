@@ -1,6 +1,6 @@
 """What several mechanisms reveal about a user who answers all of them, also after shufflers.
 
-The totals are those of :mod:`mechdesign.audit.totals`. Where the epsilons of later collections depend on
+The totals are those of :mod:`mechdesign.collect.totals`. Where the epsilons of later collections depend on
 earlier results, see :mod:`mechdesign.ledger.renyi_filter`.
 """
 
@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from mechdesign.audit import totals
 from mechdesign.audit.losses import PLACES, Losses, LossPart, losses_of
-from mechdesign.audit.totals import (
+from mechdesign.collect import totals
+from mechdesign.collect.base import Randomizer
+from mechdesign.collect.totals import (
     PROMISES as PROMISES,
     Collected as Collected,
     Total as Total,
@@ -20,7 +21,6 @@ from mechdesign.audit.totals import (
     own_part,
     promised_pair as promised_pair,
 )
-from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Exact
 from mechdesign.families.shuffle.promise import profile
 

@@ -7,6 +7,8 @@ Whoever enters a collection may have looked at the results of earlier ones: the 
 that are chosen so, by a Renyi filter.
 
 Mechanism files as entries of an account: what a user reveals who answers all of them.
+
+A table has a row for each collection, with mechanism file, group and number of answers.
 """
 
 from __future__ import annotations
@@ -14,17 +16,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import time
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mechdesign.audit.losses import LossCurve
-from mechdesign.audit.totals import PROMISES, Collected, Total, total_text
 from mechdesign.collect import totals
-from mechdesign.collect.base import CollectingMechanism, Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism, load_mechanism
+from mechdesign.collect.totals import PROMISES, Collected, Total, total_text
 from mechdesign.core.errors import (
     DataError,
     MechDesignError,
@@ -35,7 +41,9 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
-from mechdesign.core.validation import delta_number, epsilon_number, one_of, probability_text
+from mechdesign.core.validation import delta_number, epsilon_number, integer, one_of, probability_text
+from mechdesign.data.intake import Block, MissingRule
+from mechdesign.exact.numbers import number_of_text
 from mechdesign.ledger.account import total
 from mechdesign.ledger.renyi_filter import FILTER, account_of, decided
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
@@ -428,7 +436,7 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
 
     Examples
     --------
-    >>> from mechdesign.collect import KaryResponse
+    >>> from mechdesign.primitives import KaryResponse
     >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
     Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0, ...)
     """
@@ -497,3 +505,65 @@ def account(collected: Sequence[Collected], within: Exact) -> Account:
         return Account(tuple(collected), own, total(collected, within, shuffled=True) if mixed else None)
     except MechDesignError as error:
         raise error.changed(where=named_option("delta")) from None
+
+
+MECHANISM, GROUP, TIMES = "mechanism", "group", "times"
+MOST_TIMES = 10**9
+
+
+def entries_of(path: str | os.PathLike[str]) -> list[tuple[str, Entry]]:
+    """Return the groups and collections of a table, in the order of its rows; each mechanism is read once.
+
+    Parameters
+    ----------
+    path : path
+        CSV, Excel, Parquet or JSON lines, with the columns ``mechanism`` (a file written by build) and
+        ``group``, and ``times`` where participants answer another number of times than once.
+
+    Raises
+    ------
+    DataError
+        When a column is missing.
+    RowError
+        For the row whose mechanism or number cannot be used.
+    """
+    from mechdesign.data.data_set import open_table  # most ledgers have no table
+
+    table = open_table(path, MissingRule())
+    for name in (MECHANISM, GROUP):
+        if table.columns.count(name) != 1:
+            raise DataError(os.fspath(path), f"no column '{name}'", "give the columns mechanism and group")
+    columns = [MECHANISM, GROUP, *([TIMES] if TIMES in table.columns else [])]
+    result: list[tuple[str, Entry]] = []
+    mechanisms = cache(load_mechanism)
+
+    @cache
+    def entry(file: str, times: int) -> Entry:
+        mechanism = mechanisms(file)
+        collected: Collected = collected_of(mechanism, file, times)
+        return entry_of(collected, mechanism.fingerprint, file, mechanism.about.id)
+
+    for block in _complete(table.blocks(columns)):
+        lists = [np.asarray(block[name]).tolist() for name in columns]
+        for row in zip(*lists, strict=True):
+            file, group = str(row[0]), str(row[1])
+            try:
+                result.append((group, entry(file, _times(row[2]) if len(row) > 2 else 1)))
+            except MechDesignError as error:
+                raise RowError(os.fspath(path), len(result), str(error)) from None
+    return result
+
+
+def _complete(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks; of a row without a value, the error says what a row needs."""
+    try:
+        yield from blocks
+    except RowError as error:
+        raise error.changed(remedy="give mechanism, group and times in each row") from None
+
+
+def _times(value: object) -> int:
+    number = number_of_text(value) if isinstance(value, str) else value
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    return integer(TIMES, value if number is None else number, 1, MOST_TIMES)

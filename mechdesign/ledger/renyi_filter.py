@@ -20,7 +20,7 @@ a look at results could use it twice. So a group whose filter is open takes none
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -28,7 +28,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mechdesign.audit.losses import LARGEST, LossCurve, losses_to
+from mechdesign.audit.losses import LARGEST, LossCurve, Losses, losses_of
 from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
@@ -112,6 +112,15 @@ def pure_cost(epsilon: float, order: float) -> float:
     logarithm = max(Decimal(0), up.next_plus(up.ln(up.divide(above, below))))
     simple = Fraction(order) * Fraction(epsilon) ** 2 / 2
     return float_up(min(simple, Fraction(up.divide(logarithm, down.subtract(a, 1)))))
+
+
+def losses_to(bound: Callable[[float], float], reach: float, exponent: int, end: float) -> Losses:
+    """Return the law of :func:`losses_of` for a mechanism that has no delta from an epsilon ``end`` on.
+
+    So it has no mass at infinity.
+    """
+    last = math.ceil(Fraction(end) / Fraction(2) ** exponent) + 1
+    return losses_of(lambda epsilon: 0.0 if epsilon >= end else bound(epsilon), reach, exponent, last)
 
 
 @lru_cache(maxsize=64)

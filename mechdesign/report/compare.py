@@ -13,12 +13,12 @@ from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, listed, suggestion
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import find_method, methods_of, reason_against, solve
 from mechdesign.core.values import encode
 from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.numbers import rounding_allowance
 from mechdesign.show.panels import interval_figures
 from mechdesign.show.tables import html_table, table
+from mechdesign.solvers.solve import find_method, methods_of, reason_against, solve
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

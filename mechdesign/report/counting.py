@@ -15,7 +15,6 @@ that it holds codes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,11 +29,11 @@ from mechdesign.core.errors import DataError, MechDesignError, option, unread
 from mechdesign.core.values import frozen_value
 from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
-from mechdesign.data.forms import PLAIN, FileForm
 from mechdesign.data.intake import Block, Coded, MissingRule, Source
 from mechdesign.data.reading import Copies, CountedFile
+from mechdesign.data.text_files import PLAIN, FileForm
 from mechdesign.exact.numbers import file_values, plain_values
-from mechdesign.work.files import parse_json, read_text, whole_file
+from mechdesign.work.files import parse_json, read_text, sha256_of, whole_file
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""
@@ -328,7 +327,7 @@ def _mechanism(loads: Sequence[tuple[str, CountFile]], value: Mechanism | None) 
 
 def _digest(document: dict[str, Any]) -> str:
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of(text.encode())
 
 
 LEAST_ROWS = 20
@@ -352,8 +351,6 @@ def require_codes(
         What is stated about the form of the file.
     """
     coded = mechanism.bare_codes()
-    if not any(size for _, size in coded):
-        return
     try:
         table = open_table(path, MissingRule("drop"), form=form)
         places = list(columns or mechanism.data_columns or table.columns)

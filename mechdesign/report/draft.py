@@ -35,13 +35,12 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.values import changed
-from mechdesign.data.data_set import open_table
+from mechdesign.data.data_set import file_rows, open_table
 from mechdesign.data.decimals import DecimalSigns
-from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.intake import MISSING_CATEGORY, Coded, MissingRule, Values
 from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import FileTable, pyarrow_module
-from mechdesign.data.text_files import file_rows
+from mechdesign.data.text_files import PLAIN, RECOGNIZED, FileForm
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.questions import NO_ANSWER, Question
 from mechdesign.work.files import date_in, parse_toml, read_text

@@ -13,10 +13,10 @@ from mechdesign.catalog.sweeping import Sweep
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.exact.numbers import text_of
 from mechdesign.show.draw import draw_on, numbered, picture, require_picture_suffix, save
 from mechdesign.show.figure import Figure, design_figures
+from mechdesign.solvers.solve import solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

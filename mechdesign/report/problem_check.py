@@ -224,7 +224,7 @@ def _instance(problem: Any) -> Problem[Any]:
 
 def _unchecked(problem: Problem[Any], solved: Mapping[str, Any]) -> dict[str, str]:
     """Return the rules that cannot be checked, each with the reason."""
-    from mechdesign.core.solve import methods_of
+    from mechdesign.solvers.solve import methods_of
 
     if not methods_of(problem):
         return dict.fromkeys(solved, "there is no method")

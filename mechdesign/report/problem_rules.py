@@ -25,11 +25,11 @@ from mechdesign.core.errors import MechDesignError, failure_text
 from mechdesign.core.fields import fields_of, parameters_of, problem_from, toml_text, values_of
 from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of, solve
 from mechdesign.core.validation import written_float
 from mechdesign.core.values import changed, encode
 from mechdesign.exact.numbers import rounding_allowance
 from mechdesign.report.compare import Comparison
+from mechdesign.solvers.solve import methods_of, solve
 from mechdesign.work.files import parse_toml
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")

@@ -25,11 +25,11 @@ from mechdesign.core.errors import DataError, ParameterError, counted, printable
 from mechdesign.core.fields import Generators, Parameter, fields_of, schema_of, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of
 from mechdesign.core.values import encode
 from mechdesign.data.intake import Block
 from mechdesign.data.tidy import Columns, one_cell, stacked
 from mechdesign.show.tables import table
+from mechdesign.solvers.solve import methods_of
 
 if TYPE_CHECKING:
     from mechdesign.catalog.sweeping import SweepRow

@@ -13,9 +13,9 @@ from mechdesign.collect.intervals import normal_quantile
 from mechdesign.core.errors import NORMAL, CertificateError, MethodError, ParameterError, counted, margin_text
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
-from mechdesign.core.solve import solve
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import SHARES, USERS, Forecast
+from mechdesign.solvers.solve import solve
 from mechdesign.work.bars import progress
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from mechdesign.data.about import text_line
 from mechdesign.export.page import require_page
 from mechdesign.serve.draft import wave_draft
 from mechdesign.serve.pool import ReportPool, Rows, hide_time, overwrite, sync_folder
-from mechdesign.serve.settings import SLUG, CollectionSettings, free_slug, require_draft, title_of
-from mechdesign.serve.tokens import Tokens
+from mechdesign.serve.settings import SLUG, CollectionSettings, Tokens, free_slug, require_draft, title_of
 from mechdesign.survey import Survey
 from mechdesign.work.files import whole_file
 

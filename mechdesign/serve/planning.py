@@ -28,7 +28,6 @@ from mechdesign.catalog.survey_file import tick_names
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import NORMAL, MechDesignError, ParameterError
 from mechdesign.core.fields import parameters_of
-from mechdesign.core.solve import solve
 from mechdesign.core.values import USERS
 from mechdesign.families.survey.design import SurveyDesign
 from mechdesign.families.survey.part_plans import expected_errors, users_for
@@ -36,6 +35,7 @@ from mechdesign.families.survey.survey import SurveyMechanism
 from mechdesign.serve.draft import HEAD, NAME, QUESTIONS, Document, draft_model, is_number, private_folder
 from mechdesign.show.draw import svg
 from mechdesign.show.figure import Figure, Line, Panel, Reference
+from mechdesign.solvers.solve import solve
 from mechdesign.survey import Survey
 
 JOINT = ("tables", "group_means")

@@ -123,7 +123,7 @@ def estimate_of(mechanism: Mechanism, rows: Sequence[dict[str, Any]]) -> Any:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> mechanism = KaryResponse.of(2, 1.0)
     >>> (column,) = mechanism.recipe().columns
     >>> estimate_of(mechanism, [{column: 1}] * 60 + [{column: 0}] * 40).users

@@ -134,6 +134,9 @@ SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
 """Dots per inch of PNG files."""
 
+POINTS = 72
+"""Points per inch, the unit of SVG files."""
+
 NAMES, NAMES_BESIDE_BAR = 66, 46
 """Letters for which a horizontal axis has room; next to the bar of a heat map."""
 
@@ -342,8 +345,21 @@ def svg(figure: Figure, narrow: bool = False) -> str:
     """
     text = io.StringIO()
     with _settings():
-        _built(figure, narrow).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+        draws = _built(figure, narrow)
+        _lay_out(draws)
+        draws.savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
     return _own(text.getvalue(), figure)
+
+
+def _lay_out(draws: Picture) -> None:
+    """Lay a picture out as ``savefig`` does for SVG, which would draw all of it once more to do so."""
+    matplotlib_module("backends.backend_svg").FigureCanvasSVG(draws)
+    usual, draws.dpi = draws.dpi, POINTS
+    engine = draws.get_layout_engine()
+    assert engine is not None
+    engine.execute(draws)
+    draws.set_layout_engine(None)
+    draws.dpi = usual
 
 
 def _own(text: str, figure: Figure) -> str:

@@ -6,10 +6,15 @@ For any multipliers y >= 0 of the inequalities and z of the equations,
 
 holds for every feasible x (weak duality). The solver's multipliers are used, its objective is not.
 Every sum is enlarged by what double precision may have lost, so the bound is proven, not observed.
+
+**In series**, HiGHS starts from the basis in which the last program ended. The numbers of two programs of a
+series may differ everywhere. A basis that is neither feasible nor dual feasible for the new numbers is still
+near to the best one, and the simplex takes a fraction of its steps.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +25,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Status
-from mechdesign.core.sensitivity import Binding, current_starts
+from mechdesign.solvers.highs import silent_highs
+from mechdesign.solvers.sensitivity import Binding, current_starts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -152,8 +158,6 @@ def _warm(
     store: dict[Any, Any],
 ) -> LinearResult | None:
     """Return HiGHS's solution, started where the last program of the series ended, with its proven bound."""
-    from mechdesign.solvers.highs import solve_from
-
     scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
     optimum = solve_from(program, scale, algorithm, tolerance, store)
     if optimum is None:
@@ -161,6 +165,106 @@ def _warm(
     multipliers, free = scale * np.maximum(0.0, -optimum.upper_marginals), -scale * optimum.equal_marginals
     bound = proven_bound(program, multipliers, free)
     return LinearResult("optimal", optimum.variables, bound, multipliers, free, "", f"HiGHS {algorithm}")
+
+
+PRIMAL = 4
+"""What HiGHS calls the primal simplex: where only columns were added, the old solution is still feasible."""
+
+
+PATIENCE = 20
+"""Steps of the simplex for each row and column, before it is given up: a bad start can go round for ever."""
+
+
+@dataclass(frozen=True)
+class LastBasis:
+    """The basis of the last program, how many rows it was for, and the steps that it took."""
+
+    basis: Any
+    upper_rows: int
+    iterations: int
+
+
+@dataclass(frozen=True)
+class WarmAnswer:
+    """The variables, and the derivatives of the minimum by the limits of the rows."""
+
+    variables: Array
+    upper_marginals: Array
+    equal_marginals: Array
+
+
+def solve_from(
+    program: LinearProgram,
+    scale: float,
+    algorithm: Literal["simplex", "interior-point"],
+    tolerance: float,
+    store: dict[Any, Any],
+) -> WarmAnswer | None:
+    """Minimise minus the objective over ``scale``, from the kept basis if there is one; keep the new one.
+
+    None where HiGHS does not end with an optimum; whoever asks then starts cold.
+    """
+    module: Any = importlib.import_module("highspy")
+    solver = silent_highs()
+    for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        solver.setOptionValue(option, tolerance)
+    solver.setOptionValue("threads", 1)
+    solver.passModel(_model(module, program, scale))
+    upper, columns = program.upper_rows.shape[0], len(program.objective)
+    most = PATIENCE * (upper + program.equal_rows.shape[0] + columns)
+    solver.setOptionValue("simplex_iteration_limit", most)
+    key = (columns, program.equal_rows.shape[0])
+    last = store.get(key) or store.get(key[1])
+    basis = None if last is None else _extended(module, last, columns, upper)
+    if basis is not None:
+        solver.setBasis(basis)
+        if last is not None and len(last.basis.col_status) < columns:
+            solver.setOptionValue("simplex_strategy", PRIMAL)
+    solver.setOptionValue("solver", "ipm" if basis is None and algorithm == "interior-point" else "simplex")
+    solver.run()
+    optimum = solver.getSolution()
+    if solver.getModelStatus() != module.HighsModelStatus.kOptimal or not optimum.dual_valid:
+        store.pop(key, None)
+        store.pop(key[1], None)
+        return None
+    info = solver.getInfo()
+    iterations = info.simplex_iteration_count + info.crossover_iteration_count
+    store[key] = store[key[1]] = LastBasis(solver.getBasis(), upper, max(int(iterations), 0))
+    duals = np.array(optimum.row_dual)
+    return WarmAnswer(np.array(optimum.col_value), duals[key[1] :], duals[: key[1]])
+
+
+def _model(module: Any, program: LinearProgram, scale: float) -> Any:
+    """Return the program for HiGHS, equations first: rows that are added later come last."""
+    from scipy.sparse import csc_array, vstack
+
+    rows = csc_array(vstack([program.equal_rows, program.upper_rows]))
+    rows.sum_duplicates()
+    model = module.HighsLp()
+    model.num_row_, model.num_col_ = rows.shape
+    model.col_cost_ = -program.objective / scale
+    model.col_lower_, model.col_upper_ = program.low, program.high
+    infinite = np.full(len(program.upper_limits), -np.inf)
+    model.row_lower_ = np.concatenate([program.equal_limits, infinite])
+    model.row_upper_ = np.concatenate([program.equal_limits, program.upper_limits])
+    model.a_matrix_.format_ = module.MatrixFormat.kColwise
+    model.a_matrix_.start_ = rows.indptr.astype(np.int32)
+    model.a_matrix_.index_ = rows.indices.astype(np.int32)
+    model.a_matrix_.value_ = rows.data
+    return model
+
+
+def _extended(module: Any, last: LastBasis, columns: int, upper_rows: int) -> Any:
+    """Return the basis with columns and rows that were added at the ends; None where there are fewer now."""
+    more = columns - len(last.basis.col_status)
+    if more < 0 or upper_rows < last.upper_rows:
+        return None
+    basis = module.HighsBasis()
+    basis.col_status = [*last.basis.col_status, *[module.HighsBasisStatus.kLower] * more]
+    added = [module.HighsBasisStatus.kBasic] * (upper_rows - last.upper_rows)
+    basis.row_status = [*last.basis.row_status, *added]
+    basis.valid = True
+    return basis
 
 
 def proven_bound(program: LinearProgram, multipliers: Array, free: Array) -> float:

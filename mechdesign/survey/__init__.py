@@ -4,7 +4,7 @@ from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.analysis.change import Change as Change
+    from mechdesign.analysis.student import Change as Change
     from mechdesign.survey.survey import Survey as Survey
     from mechdesign.survey.waves import (
         WaveEstimates as WaveEstimates,

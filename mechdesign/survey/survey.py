@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mechdesign.catalog import load_model
@@ -21,13 +22,13 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.solve import solve
 from mechdesign.core.values import changed
 from mechdesign.data.about import About, QuestionText
 from mechdesign.data.data_set import open_table
 from mechdesign.data.reading import Copies, require_different
 from mechdesign.export import ExportSettings, export
-from mechdesign.export.messages import with_messages
+from mechdesign.export.messages import MessageReader
+from mechdesign.solvers.solve import solve
 from mechdesign.survey.waves import WaveEstimates, next_wave, total_of_waves, wave_estimates
 
 KINDS = (Mechanism, Model)
@@ -292,7 +293,7 @@ def _is_path(item: Any) -> bool:
 def _estimated(mechanism: CollectingMechanism[Any], paths: Sequence[str], population: bool) -> Any:
     """Return what the mechanism's own operation gives for files of reports, each of which counts once."""
     operation = operation_of(mechanism.operations(), "estimate", mechanism.about.survey)
-    rule = with_messages(rule_for(mechanism, operation), mechanism)
+    rule = rule_for(mechanism, operation).with_messages(partial(MessageReader, mechanism))
     require_different(paths, False)
     sources, copies = [open_table(path, rule) for path in paths], Copies()
     for source in sources:

@@ -24,9 +24,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.analysis.change import Change, Row, change_between
-from mechdesign.collect.asked import Asked, AskedChoice, AskedNumber, AskedText
+from mechdesign.analysis.student import Change, Row, change_between
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.kernel import Asked, AskedChoice, AskedNumber, AskedText
 from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import MethodError, ParameterError, counted, decimals_of, option
 from mechdesign.core.guarantee import Guarantee, exact_text
@@ -56,7 +56,7 @@ def promised_guarantee(mechanism: Mechanism) -> Guarantee | None:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> print(promised_guarantee(KaryResponse.of(3, "0.1")))
     epsilon = 0.1, one report
     """
@@ -102,7 +102,7 @@ def next_wave(mechanism: Mechanism, name: str, before: Mechanism) -> Mechanism:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> first = KaryResponse.of(3, "0.1").described("Mood", id="mood-26")
     >>> second = next_wave(KaryResponse.of(3, "0.1").described("Mood"), "2027", first)
     >>> second.about.wave, [wave.id for wave in second.about.earlier], str(total_of_waves(second))
@@ -128,7 +128,7 @@ def other_answers(mechanism: Mechanism, before: Mechanism) -> list[str]:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> now, then = KaryResponse.of(3, 1.0, ["no", "yes", "maybe"]), KaryResponse.of(2, 1.0, ["no", "yes"])
     >>> other_answers(now, then)
     ["the question offers other answers (only now: 'maybe')"]

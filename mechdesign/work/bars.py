@@ -86,16 +86,25 @@ def _said(items: Iterable[Item], total: int, label: str, output: TextIO) -> Iter
 class ProgressBar:
     """A bar for work whose length is known in parts of the whole; silent where nobody watches.
 
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    stream : file, optional
+        Standard error by default.
+    start : float, optional
+        When the work began, on the clock of ``time.monotonic``; now by default.
+
     Examples
     --------
     >>> with ProgressBar("reading", stream=sys.stdout) as bar:
     ...     bar.show(0.5, 1000)
     """
 
-    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+    def __init__(self, label: str, stream: TextIO | None = None, start: float | None = None) -> None:
         self.label = label
         self.output = stream if stream is not None else sys.stderr
-        self.start = time.monotonic()
+        self.start = time.monotonic() if start is None else start
         self._bar: Any = None
         self._line: Any = None
 

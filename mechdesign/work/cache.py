@@ -12,8 +12,6 @@ archive or a repository, and what it holds must not run.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import io
 import os
 import pickle
@@ -52,12 +50,16 @@ def seal_of(*parts: bytes) -> bytes | None:
     if key is None:
         return None
     text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    return hmac.new(key, text, hashlib.sha256).digest()
+    import hmac  # as hashlib, it loads OpenSSL, which a list of files that were randomized does not need
+
+    return hmac.new(key, text, "sha256").digest()
 
 
 def is_seal(seal: bytes, *parts: bytes) -> bool:
     """Return whether this is the seal of the parts."""
     own = seal_of(*parts)
+    import hmac
+
     return own is not None and hmac.compare_digest(own, seal)
 
 
@@ -154,6 +156,8 @@ def source_digest(owner: str) -> str | None:
         return None
     place = Path(name).resolve()
     is_package = place.name.startswith("__init__.")
+    import hashlib
+
     digest = hashlib.sha256()
     try:
         for path in sorted(place.parent.rglob("*.py") if is_package else place.parent.glob("*.py")):
@@ -180,6 +184,7 @@ def code_digest() -> str:
     >>> code_digest() == code_digest()
     True
     """
+    import hashlib
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     digest = hashlib.sha256(sys.version.encode())
@@ -210,6 +215,8 @@ def key_of(*parts: Any) -> str:
         text, owners = pickled_with_owners(parts)
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError):
         return ""
+    import hashlib
+
     digest = hashlib.sha256(text)
     for owner in owners:
         source = source_digest(owner)

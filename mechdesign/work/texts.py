@@ -9,7 +9,6 @@ remembered, and where others can write, nothing is read.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
@@ -92,6 +91,8 @@ def remembered_text(
 
 
 def _key(arguments: Iterable[object], files: Iterable[Path]) -> str:
+    import hashlib  # loads OpenSSL, and others need only the folder
+
     digest = hashlib.sha256(repr((sys.version, *arguments)).encode())
     for path in files:
         content = path.read_bytes()
@@ -115,6 +116,8 @@ def _modules(folder: str, inner: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _seal(key: str, text: bytes) -> bytes:
+    import hashlib
+
     return hashlib.sha256(key.encode() + text).hexdigest().encode()
 
 

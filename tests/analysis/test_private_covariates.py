@@ -8,7 +8,6 @@ import pytest
 from mechdesign.analysis import regress
 from mechdesign.analysis.asking import answers_of
 from mechdesign.analysis.report_scores import ReportScores
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import EstimationError, MechDesignError
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals.oracles import SubsetSelection
@@ -16,6 +15,7 @@ from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.survey import Question, Questions, SurveyMechanism
 from mechdesign.families.survey.part_plans import best_part
 from mechdesign.families.survey.parts import TablePart
+from mechdesign.primitives.kary import KaryResponse
 
 SMOKES, MOOD = ("no", "yes"), ("bad", "so", "good")
 QUESTIONS = Questions([Question("smokes", labels=SMOKES), Question("mood", labels=MOOD)])
@@ -58,10 +58,10 @@ def collected(survey, users: int, seed: int):
 
 @pytest.mark.parametrize("kind", DESIGNS)
 def test_coefficients_are_those_of_the_answers(kind):
-    """30 surveys: means within 4 standard errors, errors within 30 %, coverage at least 0.8 (error 1e-3)."""
+    """20 surveys: means within 4 standard errors, errors within 45 %, coverage at least 0.75 (error 3e-4)."""
     survey, values, errors, inside = DESIGNS[kind](), [], [], []
     truth = np.array([0.3, 0.3, 0.05])
-    for seed in range(30):
+    for seed in range(20):
         reports, public = collected(survey, 3000, seed)
         fit = regress(survey, reports, public, "mood ~ smokes + z", category="good")
         low, high = fit.interval()
@@ -69,9 +69,9 @@ def test_coefficients_are_those_of_the_answers(kind):
         errors.append(fit.standard_error)
         inside.append((low <= truth) & (truth <= high))
     spread = np.std(values, axis=0, ddof=1)
-    assert (np.abs(np.mean(values, axis=0) - truth) < 4.0 * spread / np.sqrt(30) + 0.003).all()
-    assert np.mean(errors, axis=0) == pytest.approx(spread, rel=0.35)
-    assert (np.mean(inside, axis=0) >= 0.8).all()
+    assert (np.abs(np.mean(values, axis=0) - truth) < 4.0 * spread / np.sqrt(20) + 0.003).all()
+    assert np.mean(errors, axis=0) == pytest.approx(spread, rel=0.45)
+    assert (np.mean(inside, axis=0) >= 0.75).all()
     assert fit.terms == ("Intercept", "smokes[T.yes]", "z")
     assert "not attenuated" in fit.notes[0]
 

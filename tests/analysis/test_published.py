@@ -21,10 +21,10 @@ from mechdesign.analysis import regress
 from mechdesign.analysis.asking import answers_of
 from mechdesign.analysis.regression import MultinomialModel
 from mechdesign.analysis.weights import weighted_estimate
-from mechdesign.collect import FiniteChannel
-from mechdesign.collect.finite import PrivacyTarget
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
+from mechdesign.primitives import FiniteChannel
+from mechdesign.primitives.finite import PrivacyTarget
+from mechdesign.primitives.kary import KaryResponse
 
 
 class RGenerator:

@@ -12,11 +12,11 @@ from mechdesign.analysis import regress
 from mechdesign.analysis.asking import answers_of
 from mechdesign.analysis.regression import Covariates, MultinomialModel, fit_linear
 from mechdesign.analysis.report_scores import scores_of
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection, UnaryEncoding
 from mechdesign.families.mean import Duchi
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
 
 YES = KaryResponse.of(2, 1.0, labels=["no", "yes"])
 
@@ -98,30 +98,30 @@ def test_of_several_maxima_the_largest_is_taken_and_said():
 
 
 def test_coefficients_are_those_of_the_answers_and_intervals_cover():
-    """60 surveys of 4,000: means within 4 standard errors, coverage of 95 % at least 0.85 (error 1e-3)."""
+    """36 surveys of 4,000: means within 4 standard errors, coverage of 95 % at least 0.8 (error 1e-3)."""
     truth, values, inside = np.array([-1.0, 0.8]), [], []
-    for seed in range(60):
+    for seed in range(36):
         x, yes = people(4000, seed)
         fit = regress(YES, YES.randomize(np.array(["no", "yes"])[yes], rng=seed), {"x": x})
         low, high = fit.interval()
         values.append(fit.value)
         inside.append((low <= truth) & (truth <= high))
     spread = np.std(values, axis=0)
-    assert (np.abs(np.mean(values, axis=0) - truth) < 4.0 * spread / math.sqrt(60) + 0.02).all()
-    assert (np.mean(inside, axis=0) >= 0.85).all()
-    assert np.allclose(spread, fit.standard_error, rtol=0.3)
+    assert (np.abs(np.mean(values, axis=0) - truth) < 4.0 * spread / math.sqrt(36) + 0.02).all()
+    assert (np.mean(inside, axis=0) >= 0.8).all()
+    assert np.allclose(spread, fit.standard_error, rtol=0.4)
 
 
 def test_least_squares_are_not_attenuated_and_errors_hold():
-    """300 surveys: the slope of the answers themselves, and HC1 errors within 15 % of the spread."""
+    """150 surveys: the slope of the answers themselves, and HC1 errors within 20 % of the spread."""
     values, errors = [], []
-    for seed in range(300):
+    for seed in range(150):
         x, yes = people(1500, seed)
         fit = regress(YES, YES.randomize(np.array(["no", "yes"])[yes], rng=seed), {"x": x}, model="linear")
         values.append(fit["x"][0] - np.polyfit(x, yes, 1)[0])
         errors.append(fit["x"][1])
-    assert abs(np.mean(values)) < 4.0 * np.std(values) / math.sqrt(300)
-    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
+    assert abs(np.mean(values)) < 4.0 * np.std(values) / math.sqrt(150)
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
 
 
 def test_least_squares_are_those_of_textbooks():

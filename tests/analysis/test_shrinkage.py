@@ -12,12 +12,12 @@ from mechdesign.analysis import shrinkage, shrunk, top
 from mechdesign.analysis.likelihood_tests import most_likely_shares
 from mechdesign.analysis.shrinkage import METHODS, _likeliest, _roughness, _smooth, shown_of
 from mechdesign.collect.estimate import project_to_simplex
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import best_size
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.families.marginals.oracles import SubsetSelection
 from mechdesign.families.mean import Duchi
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import best_size
 
 
 def estimate_of(truth: np.ndarray, users: int, epsilon: float, seed: int):

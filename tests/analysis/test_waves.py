@@ -11,9 +11,9 @@ from mechdesign.analysis.student import CorrelatedLimits, DifferenceLimits
 from mechdesign.analysis.waves import wave_changes
 from mechdesign.cli import main
 from mechdesign.collect.intervals import NormalLimits
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.mean import Duchi
+from mechdesign.primitives.kary import KaryResponse
 
 BEFORE, AFTER = (KaryResponse.of(3, epsilon, labels=["no", "some", "much"]) for epsilon in (2.0, 1.5))
 LABELS = np.array(["no", "some", "much"])
@@ -45,17 +45,17 @@ def test_waves_of_one_mechanism_are_two_groups():
 
 
 def test_equality_keeps_its_level_with_two_mechanisms_and_panels_are_sharper():
-    """150 pairs of waves without a change: p below 0.05 in at most 11 % by each test (error rate 2e-3)."""
+    """80 pairs of waves without a change: p below 0.05 in at most 13 % by each test (error rate 2e-3)."""
     likely, linked, larger = [], [], 0
-    for seed in range(150):
+    for seed in range(80):
         one, two = panel(600, 10 * seed)
         test = equal_waves(one, two, identifier="who", draws=0)
         likely.append(test.p_value < 0.05)
         linked.append(test.wald_p_value < 0.05)
         larger += test.wald > equal_waves(one, two, draws=0).wald
-    assert np.mean(likely) <= 0.11
-    assert np.mean(linked) <= 0.11
-    assert larger > 100  # the covariance makes the same change count for more
+    assert np.mean(likely) <= 0.13
+    assert np.mean(linked) <= 0.13
+    assert larger > 53  # the covariance makes the same change count for more
 
 
 def test_intervals_of_a_panel_cover_and_are_shorter():
@@ -63,10 +63,11 @@ def test_intervals_of_a_panel_cover_and_are_shorter():
     inside, ratios = [], []
     for seed in range(25):
         one, two = panel(800, 10 * seed, moved=0.2, stay=0.9)
-        linked, apart = wave_changes(one, two, identifier="who"), wave_changes(one, two)
+        linked = wave_changes(one, two, identifier="who")
         low, high = linked.interval()
         inside.append((low[0] <= -0.1) & (high[0] >= -0.1))
-        ratios.append(linked.standard_error[0] / apart.standard_error[0])
+        if seed % 5 == 0:
+            ratios.append(linked.standard_error[0] / wave_changes(one, two).standard_error[0])
     assert np.mean(inside) >= 0.80
     assert np.mean(ratios) < 0.93
 

@@ -361,3 +361,33 @@ def test_a_changed_certificate_that_fails_is_still_a_problem():
     unrecorded = check_model(changed(model, claims=()))
     assert not unrecorded.passed
     assert any("privacy" in text for text in unrecorded.problems)
+
+
+def test_claims_at_the_models_own_parameters_read_its_runs(monkeypatch):
+    """A sweep that passes through the model's parameters does not solve there again; others are solved."""
+    solved = []
+    monkeypatch.setattr(
+        "mechdesign.papers.claims.found.solve",
+        lambda problem, method, **options: solved.append(problem.epsilon) or md.solve(problem, method),
+    )
+    own = SURVEY.problem.epsilon
+    claims = [
+        Claim(quantity="value", value=0.8, relation=">=", at={"epsilon": epsilon}, method=method)
+        for epsilon in (own, own * (1.0 + 2.0**-52))
+        for method in (None, "lp")
+    ]
+    result = check_model(changed(SURVEY, claims=tuple(claims)))
+    assert len(result.claims) == 4
+    assert own not in solved
+    assert len(solved) == 2
+    for claim, method in zip(result.claims, ("closed-form", "lp"), strict=False):
+        assert claim.found == result.comparison[method].value
+
+
+def test_the_method_that_solve_prefers_answers_at_the_models_own_parameters():
+    """That is not always the first run: some methods defer to those after them."""
+    model = load_model("location/planar_laplace")
+    preferred = md.solve(model.problem)
+    claim = Claim(quantity="value", value=0.0, relation=">=", at={"epsilon": model.problem.epsilon})
+    result = check_model(changed(model, claims=(claim,)))
+    assert result.claims[0].found == preferred.value

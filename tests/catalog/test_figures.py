@@ -10,9 +10,9 @@ from mechdesign.catalog.curves import COUNTED
 from mechdesign.catalog.figure_table import METHOD, axis_of
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.show import figure as marks
 from mechdesign.show.draw import picture
+from mechdesign.solvers.solve import solve
 from tests.support.clashes import clashes
 from tests.support.shipped import mentioning
 

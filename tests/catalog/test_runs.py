@@ -18,8 +18,8 @@ import pytest
 from mechdesign.catalog import load_model, models, run_sweep, sweep
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.solve import methods_of
 from mechdesign.papers.claims import check_models
+from mechdesign.solvers.solve import methods_of
 from mechdesign.work.bars import Watch
 from mechdesign.work.parallel import ALONE, Task, run_tasks
 from tests.support.failures import assert_each

@@ -15,12 +15,12 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.families.mean import Duchi
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.ledger.account import Collected
 from mechdesign.ledger.ledger import entry_of, load_ledger, open_ledger, record_collection
+from mechdesign.primitives import KaryResponse
 from tests.meta.test_shown import MECHANISMS
 from tests.support.processes import started
 

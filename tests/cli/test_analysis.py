@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect.kary import KaryResponse
+from mechdesign.primitives.kary import KaryResponse
 
 USERS = 600
 

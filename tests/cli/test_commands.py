@@ -246,7 +246,7 @@ def test_build_audit_and_what_infeasible_means(tmp_path, capsys):
 
 
 def test_infeasible_is_exit_code_1_with_a_reason(tmp_path, capsys, monkeypatch):
-    import mechdesign.core.solve as module
+    import mechdesign.solvers.solve as module
 
     nothing = md.Method(
         "nothing",

@@ -12,7 +12,6 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import mechanism_of
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
@@ -29,6 +28,7 @@ from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.ledger import ledger as ledgers
 from mechdesign.ledger.account import total
 from mechdesign.ledger.ledger import collected_of
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 
 ASKED = [Question("a", labels=("x", "y", "z")), Question("n", "number", low=0, high=1)]
 ROWS = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])

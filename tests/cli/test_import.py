@@ -12,8 +12,7 @@ import openpyxl
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.data.survey_tools.export import ExportColumn
-from mechdesign.data.survey_tools.identifying import identifying_reason
+from mechdesign.data.survey_tools.export import ExportColumn, identifying_reason
 from mechdesign.data.survey_tools.questions import joined_by
 from tests.support import exports
 from tests.support.exports import AGREE, PEOPLE, TOOLS, WARDS, people

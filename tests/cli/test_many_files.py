@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.data.data_set import open_table
+from mechdesign.primitives import KaryResponse
 from tests.support.whole_tables import write_columns
 
 NAMES = ["Graz", "Linz", "Wien"]

@@ -139,9 +139,9 @@ def test_oracles_with_texts_in_csv_and_parquet(tmp_path, monkeypatch, capsys):
     import pyarrow
     import pyarrow.parquet
 
-    from mechdesign.collect.attributes import Attributes
     from mechdesign.families.marginals.oracles import LocalHashing, UnaryEncoding
     from mechdesign.families.marginals.oracles.best import best_oracle
+    from mechdesign.primitives.attributes import Attributes
 
     monkeypatch.chdir(tmp_path)
     oracles = [UnaryEncoding.optimised(6, 2.0), LocalHashing.of(6, 2.0, 4), best_oracle(4, 2.0)]

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from mechdesign.cli import interrupts, main
+from mechdesign.cli import Interrupts, main
 from mechdesign.work.parallel import Task
 from tests.support.processes import started
 
@@ -175,7 +175,7 @@ def test_whatever_ends_a_command_ends_its_workers(name, code, said):
 def test_a_shell_that_ignores_a_hang_up_is_obeyed():
     program = (
         "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from mechdesign.cli import interrupts; interrupts.interrupts_of(None)\n"
+        "from mechdesign.cli import interrupts_of; interrupts_of(None)\n"
         "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, callable(signal.getsignal(signal.SIGTERM)))"
     )
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
@@ -199,8 +199,8 @@ def wait_for_the_package(process: subprocess.Popen) -> None:
 
 IN_PROCESS = """
 import signal, sys, time
-from mechdesign.cli import interrupts
-handler = interrupts.interrupts_of(None)
+from mechdesign.cli import interrupts_of
+handler = interrupts_of(None)
 handler.begin()
 try:
     {body}
@@ -247,7 +247,7 @@ def test_an_interrupt_is_neither_lost_nor_torn_apart(tmp_path, kind):
 def test_what_an_interrupt_has_torn_apart_is_an_interrupt(monkeypatch, capsys):
     """Some modules make an ImportError of it, or an error of their own."""
 
-    class Received(interrupts.Interrupts):
+    class Received(Interrupts):
         received = property(lambda self: True, lambda self, value: None)
 
     def torn(*_: object, **__: object) -> None:

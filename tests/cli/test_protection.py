@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
-from mechdesign.collect.kary import KaryChannel
 from mechdesign.export import export
 from mechdesign.export.disclosure import collected_levels, percent_sure
 from mechdesign.families.location import PlanarLaplace
+from mechdesign.primitives import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 from mechdesign.report.page.mechanism import privacy_in_words
 from tests.support.clients import CLIENTS, MESSAGES
 

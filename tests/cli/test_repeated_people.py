@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.report.repeats import repeats_in
+from mechdesign.data.identifiers import repeats_in
 
 MODEL = """[survey]
 title = "S"

@@ -13,7 +13,6 @@ from mechdesign.catalog import load_model, model_figures, sweep
 from mechdesign.catalog.figures import plotted_quantities
 from mechdesign.catalog.sweeping import sweep_points
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean.papers.printed_tables import (
     COMPARED,
@@ -22,6 +21,7 @@ from mechdesign.families.mean.papers.printed_tables import (
     errors_outside,
     possible_errors,
 )
+from mechdesign.primitives import KaryResponse
 from mechdesign.report.tables import write_results
 from mechdesign.work.cache import Cache
 from tests.support.checks import folder_of_run, shared

@@ -10,9 +10,9 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.cli.parser import parser
 from mechdesign.collect.collecting import Settings
+from mechdesign.data import identifiers as repeats
 from mechdesign.families.mean import Duchi
 from mechdesign.papers.shown.model import MOST_CLAIMS
-from mechdesign.report import randomizing as repeats
 
 
 def error_of(capsys, *arguments: str) -> str:

@@ -7,9 +7,9 @@ import pytest
 
 from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.collector import Collector
-from mechdesign.collect.kary import KaryRows
 from mechdesign.collect.kernel import Kernel, Rows
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives.kary import KaryRows
 from tests.meta.test_shown import MECHANISMS
 
 GRID = 1 << 12
@@ -61,7 +61,7 @@ def test_the_kernel_of_a_mechanism_draws_its_own_weights(kind):
 @pytest.mark.parametrize("own", [0, TOTAL // 8])
 @pytest.mark.parametrize("likely", [[0, 1, 2, 3], [2, 0], [3]])
 def test_the_rows_of_a_k_ary_response(own, likely):
-    from mechdesign.audit.channel import KaryWeights
+    from mechdesign.primitives.kary import KaryWeights
 
     low = (TOTAL - own) // (len(likely) + 4)
     weights = KaryWeights(4, len(likely), own, TOTAL - own - (len(likely) - 1) * low, low)

@@ -15,7 +15,6 @@ import pytest
 from scipy import signal, stats
 
 from benchmarks.coverage_shuffle import again
-from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.contract import ContractMenu
 from mechdesign.families.hitters import PrefixReports
@@ -32,6 +31,7 @@ from mechdesign.families.shuffle.messages import BatchShuffler
 from mechdesign.families.spectrum.secondary import SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease
+from mechdesign.primitives import FiniteChannel, KaryResponse
 from tests.contract.test_every_mechanism import KINDS, USERS, made, values_for
 from tests.support.channels import dense_weights
 

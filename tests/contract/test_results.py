@@ -15,11 +15,11 @@ from mechdesign.analysis.likelihood_tests import equal_waves, independence
 from mechdesign.analysis.shrinkage import shown_of
 from mechdesign.analysis.waves import wave_changes
 from mechdesign.analysis.weights import raked, weighted_estimate
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.values import encode
 from mechdesign.data.tidy import Tidy
 from mechdesign.families.mean import Duchi
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
 from mechdesign.report.tables import write_results
 
 RNG = np.random.default_rng(1)

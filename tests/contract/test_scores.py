@@ -13,8 +13,7 @@ import pytest
 from mechdesign.analysis.report_scores import ReportScores, combined, scores_of
 from mechdesign.core.errors import MethodError
 from mechdesign.families.marginals.oracles.support import SupportOracle
-from mechdesign.families.shuffle import Protocol
-from tests.contract.test_every_mechanism import KINDS, NO_SERVER, client_of, made, values_for
+from tests.contract.test_every_mechanism import KINDS, NO_SERVER, PROTOCOLS, client_of, made, values_for
 
 WITHOUT = {
     "marginal-release": "users report a table each; marginals are fitted together",
@@ -24,11 +23,7 @@ WITHOUT = {
 }
 """Collecting mechanisms without scores, and why."""
 
-SCORED = [
-    kind
-    for kind in KINDS
-    if kind not in NO_SERVER and kind not in WITHOUT and not isinstance(made(kind), Protocol)
-]
+SCORED = [kind for kind in KINDS if kind not in NO_SERVER and kind not in WITHOUT and kind not in PROTOCOLS]
 BY_LIKELIHOOD = ("joint-response",)
 """Mechanisms whose estimate is a maximum of a likelihood; their scores are unbiased all the same."""
 SETS = ("key-value-selection", "set-hashing", "set-selection")

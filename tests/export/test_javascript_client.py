@@ -14,7 +14,7 @@ from scipy import stats
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.clients import plain_json, sheet
-from tests.support.clients import CLIENTS, NAMES, write_modules
+from tests.support.clients import CLIENTS, LEAST, NAMES, write_modules
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(not NODE, reason="no node here (Debian: nodejs)")
@@ -41,7 +41,7 @@ def test_the_same_bytes_give_the_same_report(tmp_path):
     found = json.loads(node(VECTORS, tmp_path))
     assert len(found) == len(CLIENTS)
     assert {name: entry for name, entry in found.items() if entry["wrong"]} == {}
-    assert min(entry["tried"] for entry in found.values()) >= 1000
+    assert min(entry["tried"] for entry in found.values()) >= LEAST
 
 
 @needs_node

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import pytest
 from scipy import stats
 
-from mechdesign.collect import KaryResponse
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import ExportSettings, export
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from mechdesign.primitives import KaryResponse
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, open_anew, served, wait
 from tests.support.clients import CLIENTS, NAMES, write_modules
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
@@ -54,12 +54,10 @@ def visit(browser, site):
 
     def visit(name, keep=False):
         if not keep:
-            browser.get(f"{site.address}/mood.html")
-            browser.execute_script("localStorage.clear()")
+            forget(browser, site.address)
         site.posted.clear()
         browser.get_log("browser")
-        browser.get("about:blank")
-        browser.get(f"{site.address}/{name}")
+        open_anew(browser, f"{site.address}/{name}")
         return browser
 
     return visit
@@ -67,12 +65,6 @@ def visit(browser, site):
 
 def at(browser, name):
     return browser.find_element("id", name)
-
-
-def wait(browser, test):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(browser, 10).until(lambda _: test())
 
 
 def answered(browser, value="0"):
@@ -84,11 +76,8 @@ def answered(browser, value="0"):
 
 @in_browser
 def test_vectors_of_every_client_come_out_in_a_browser(browser, site):
-    """One of eleven, from the first to the last: all come out in node, which has the same interpreter.
-
-    Vectors go through the answers and both sides of each bound in turn; a prime number misses none of them.
-    """
-    stems = write_modules(site.folder, every=11)
+    """A hundred, from the first to the last: all come out in node, which has the same interpreter."""
+    stems = write_modules(site.folder, most=100)
     (site.folder / "empty.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
     browser.get(f"{site.address}/empty.html")
     script = """
@@ -111,7 +100,7 @@ const [stems, done] = arguments;
     found = browser.execute_async_script(script, stems)
     assert len(found) == len(CLIENTS)
     assert {entry["wrong"] for entry in found.values()} == {0}
-    assert min(entry["tried"] for entry in found.values()) >= 90
+    assert min(entry["tried"] for entry in found.values()) >= 60
 
 
 @in_browser

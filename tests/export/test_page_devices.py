@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
+from mechdesign.primitives import KaryResponse
 from mechdesign.survey import next_wave, total_of_waves
-from tests.export.test_surveys import displayed, make, opened, rows, shown, text, wait
+from tests.export.test_surveys import displayed, make, opened, rows, shown, text
 from tests.support.axe import REASON as NO_AXE, axe_script, violations
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served, wait
 from tests.support.clients import CLIENTS
 
 AXE = axe_script()
@@ -63,8 +63,7 @@ def device():
 @pytest.fixture
 def visit(device, site):
     """Return a function that opens a page of the site, on a device that keeps nothing."""
-    device.get(f"{site.address}/first.html")
-    device.execute_script("localStorage.clear()")
+    forget(device, site.address)
     site.posted.clear()
     return lambda page: opened(device, f"{site.address}/{page}")
 

@@ -14,7 +14,7 @@ from mechdesign.export.clients import ExportSettings, plain_json, sheet
 from mechdesign.export.disclosure import percent_sure
 from mechdesign.export.form import blocks_of, page_texts
 from mechdesign.families.survey import Question, SurveyMechanism
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served, wait
 from tests.support.clients import CLIENTS
 from tests.support.pages import (
     at,
@@ -25,7 +25,6 @@ from tests.support.pages import (
     press,
     questions_of,
     staff,
-    wait,
     write_page,
 )
 
@@ -47,9 +46,7 @@ def visit(tmp_path_factory, mechanism):
     with served(folder) as server, chromium() as browser:
 
         def visit(name):
-            browser.get(f"{server.address}/{name}.html")
-            browser.execute_script("localStorage.clear()")
-            browser.get("about:blank")
+            forget(browser, server.address)
             browser.get(f"{server.address}/{name}.html")
             server.posted.clear()
             return browser

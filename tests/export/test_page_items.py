@@ -10,7 +10,7 @@ from mechdesign.core.errors import MethodError
 from mechdesign.export import ExportSettings, Receiver, export
 from mechdesign.families.marginals.items.hashing import SetHashing
 from mechdesign.families.marginals.items.selection import KeyValueSelection, SetSelection
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served
 from tests.support.pages import at, press
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
@@ -31,9 +31,7 @@ def visit(tmp_path_factory):
     with served(folder) as server, chromium() as browser:
 
         def visit(name):
-            browser.get(f"{server.address}/{name}.html")
-            browser.execute_script("localStorage.clear()")
-            browser.get("about:blank")
+            forget(browser, server.address)
             browser.get(f"{server.address}/{name}.html")
             return browser
 

@@ -10,13 +10,13 @@ import re
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.data.about import About, QuestionText
 from mechdesign.export import ExportSettings, compare_export, export
 from mechdesign.export.disclosure import limit_for_respondents, percent_sure
 from mechdesign.export.form import page_texts
 from mechdesign.export.texts import BRACED, LANGUAGES, template_of, texts_from, texts_from_file, texts_of
+from mechdesign.primitives import KaryResponse
 from tests.support.clients import CLIENTS
 
 ENGLISH = texts_of("en")

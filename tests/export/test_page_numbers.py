@@ -8,7 +8,7 @@ import pytest
 
 from mechdesign.export import export
 from mechdesign.families.mean import DiscretePiecewise, Duchi
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served, wait
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 
@@ -40,10 +40,8 @@ def at(browser, name):
 
 def reported(browser):
     """Make the report, and return it."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
     at(browser, "make").click()
-    WebDriverWait(browser, 10).until(lambda _: at(browser, "made").is_displayed())
+    wait(browser, at(browser, "made").is_displayed)
     (report,) = json.loads(at(browser, "report").text).values()
     return report
 

@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.export import ExportSettings, compare_export, export
 from mechdesign.export.clients import PLACE
+from mechdesign.primitives import KaryResponse
 from tests.support.clients import CLIENTS, NAMES
 
 

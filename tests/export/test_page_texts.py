@@ -7,9 +7,9 @@ import json
 import pytest
 
 from mechdesign.export import Receiver
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served, wait
 from tests.support.clients import CLIENTS
-from tests.support.pages import at, press, wait, write_page
+from tests.support.pages import at, press, write_page
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 

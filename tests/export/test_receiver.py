@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import random
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
-from mechdesign.collect import FiniteChannel
 from mechdesign.collect.collecting import operation_of
-from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.collect.server import missing_rule, new_server, rule_for
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.json_lines import JsonTable
 from mechdesign.export import Receiver
 from mechdesign.export.known_answers import self_check
-from mechdesign.export.messages import with_messages
+from mechdesign.export.messages import MessageReader
 from mechdesign.families.hitters import PrefixReports
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
+from mechdesign.primitives import FiniteChannel
+from mechdesign.primitives.finite import PrivacyTarget
 from mechdesign.survey import next_wave
 from tests.support.clients import CLIENTS, MESSAGES
 
@@ -135,7 +136,7 @@ def is_counted(mechanism, text, path):
     path.write_text(text + "\n", encoding="utf-8")
     operation = operation_of(mechanism.operations(), "estimate", mechanism.type)
     settings = operation.settings({})
-    rule = with_messages(rule_for(mechanism, operation), mechanism)
+    rule = rule_for(mechanism, operation).with_messages(partial(MessageReader, mechanism))
     try:
         new_server(mechanism).count_table(JsonTable(path, rule), settings)
     except MechDesignError:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.export import export
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from mechdesign.primitives import KaryResponse
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, served, wait
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "deploy.md"
@@ -83,28 +83,25 @@ def browser():
 @in_browser
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_the_tool_gets_the_report_and_nothing_else(browser, site, tool):
-    from selenium.webdriver.support.ui import WebDriverWait
-
     def stored():
         return json.loads(browser.execute_script(FORM)).get(TOOLS[tool])
 
+    forget(browser, site.address)
     browser.get(f"{site.address}/{tool}.html")
-    browser.execute_script("localStorage.clear()")
-    browser.refresh()
     inputs = browser.find_elements("css selector", "[data-answer]")
     assert [each.get_attribute("data-answer") for each in inputs] == LABELS
     hears = "return localStorage.getItem(Object.keys(localStorage).find((key) => key.endsWith('probe')))"
-    WebDriverWait(browser, 10).until(lambda _: browser.execute_script(hears) is not None)
+    wait(browser, lambda: browser.execute_script(hears) is not None)
     assert not stored()
     inputs[1].click()
-    report = WebDriverWait(browser, 10).until(lambda _: stored())
+    report = wait(browser, stored)
     ((column, value),) = json.loads(report)[0].items()
     assert column.startswith("answer__m")
     assert value in LABELS
     assert list(json.loads(browser.execute_script(FORM))) == [TOOLS[tool]]
     assert not any(each.is_selected() or each.is_enabled() for each in inputs)
     browser.refresh()
-    assert WebDriverWait(browser, 10).until(lambda _: stored()) == report
+    assert wait(browser, stored) == report
     assert not any(each.is_enabled() for each in browser.find_elements("css selector", "[data-answer]"))
 
 

@@ -10,8 +10,8 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.export import Receiver
-from tests.export.test_surveys import displayed, text, wait
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.export.test_surveys import displayed, text
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, resize, served, wait
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 PEOPLE = 3
@@ -43,7 +43,8 @@ def test_one_file_leads_from_questions_to_results(tmp_path, monkeypatch, capsys)
     run("build", "staff.toml", "-o", "staff.json")
     run("export", "staff.json", "--to", "html", "--shared", "--post", "/reports", "-o", "staff.html")
     survey = md.Survey.load("staff.json")
-    with served(tmp_path) as server, chromium("--window-size=390,844") as device:
+    with served(tmp_path) as server, chromium() as device:
+        resize(device, 390, 844)
         device.get(f"{server.address}/staff.html")
         for turn in range(PEOPLE):
             wait(device, lambda: displayed(device, "form"))

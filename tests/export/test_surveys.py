@@ -8,11 +8,11 @@ import subprocess
 
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError
 from mechdesign.export import ExportSettings, Receiver, compare_export, export
+from mechdesign.primitives import KaryResponse
 from tests.export.test_python_client import loaded
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, forget, open_anew, served, wait
 from tests.support.clients import CLIENTS
 
 in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
@@ -48,16 +48,14 @@ def device():
 @pytest.fixture
 def visit(device, site):
     """Return a function that opens a page of the site, on a device that keeps nothing."""
-    device.get(f"{site.address}/smoke.html")
-    device.execute_script("localStorage.clear()")
+    forget(device, site.address)
     site.posted.clear()
     return lambda page: opened(device, f"{site.address}/{page}")
 
 
 def opened(device, address):
     """Open a page and return what it shows: the form, or the report."""
-    device.get("about:blank")
-    device.get(address)
+    open_anew(device, address)
     return shown(device)
 
 
@@ -87,12 +85,6 @@ def make(device):
 def rows(device):
     wait(device, device.find_element("id", "made").is_displayed)
     return [json.loads(line) for line in device.find_element("id", "report").text.splitlines()]
-
-
-def wait(device, test):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(device, 10).until(lambda _: test())
 
 
 def text(device, name):

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import KaryWeights
-from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import load_mechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
@@ -30,6 +28,8 @@ from mechdesign.families.mean import (
     SquareWave,
 )
 from mechdesign.families.mean.attribute_tables import ColumnRanges
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.primitives.kary import KaryWeights
 from tests.support.attacks import NO_NUMBERS, LyingArray, LyingInt, guises_of_distances, guises_of_integers
 
 ROWS = [[3 * 2**60, 2**60], [2**60, 3 * 2**60]]

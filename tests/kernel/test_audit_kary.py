@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.audit import audit_channel
-from mechdesign.audit.channel import KaryWeights, representative
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.randomness import TOTAL, exp_lower
+from mechdesign.primitives.kary import KaryWeights, representative
 from tests.support.channels import dense_weights
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from mechdesign.audit import audit_channel
 from mechdesign.audit.metric import Triples, _distinct, needed_pairs, ranked, rate
-from mechdesign.collect import PrivacyTarget, make_private
-from mechdesign.collect.finite import to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL, exp_lower
+from mechdesign.primitives import PrivacyTarget, make_private
+from mechdesign.primitives.finite import to_integers
 
 KINDS = ("line", "uneven line", "tenths", "plane", "any", "extreme", "equal")
 

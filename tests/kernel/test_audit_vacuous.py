@@ -8,7 +8,6 @@ import pytest
 import mechdesign as md
 from mechdesign.audit import audit_channel
 from mechdesign.audit.classes import audit_density, composed, weakest
-from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.guarantee import VACUOUS, Guarantee, Proof
@@ -27,6 +26,7 @@ from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.families.workload.weights import audit_patterns
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 
 ONE_ROW = np.array([[TOTAL]])
 NOTHING = np.array([], dtype=np.int64)

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from mechdesign.core import solve as blas
+from mechdesign.solvers import solve as blas
 
 START = """
 import os, sys, threading
 import numpy as np
 import mechdesign as md
 from mechdesign.core import blas
-from mechdesign.core.solve import libraries, one_thread
+from mechdesign.solvers.solve import libraries, one_thread
 
 def counts(loading=True):
     return [library.threads() for library in libraries(loading)]
@@ -85,7 +85,7 @@ def test_the_library_of_scipy_is_limited_before_it_is_imported():
     runs("""
 import subprocess
 told = "print([library.threads() for library in libraries(True)]);"
-head = "import sys; from mechdesign.core.solve import libraries, one_thread;"
+head = "import sys; from mechdesign.solvers.solve import libraries, one_thread;"
 solving = (
     "assert 'scipy.linalg' not in sys.modules;"
     "context = one_thread(loading=True); context.__enter__(); import scipy.linalg;"

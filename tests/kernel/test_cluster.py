@@ -14,9 +14,9 @@ import pandas
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError, MethodError, ParameterError
-from mechdesign.work.cluster import connected, merge_pieces, run_pieces
+from mechdesign.primitives import KaryResponse
+from mechdesign.work.parallel import connected, merge_pieces, run_pieces
 from tests.support.whole_tables import write_columns
 
 distributed: Any = pytest.importorskip("distributed")

@@ -10,13 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.collect.codec import Domain
-from mechdesign.collect.combine import PIECE, QuestionForm, QuestionKind, Split, question_kind
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.primitives import KaryResponse
+from mechdesign.primitives.combine import PIECE, QuestionForm, QuestionKind, Split, question_kind
 
 KINDS = ("number", "piecewise", "ordered", "table", "cells", "sets")
 
@@ -119,7 +119,7 @@ def test_a_kind_of_another_package_is_found_and_an_unknown_one_refused():
 )
 def test_a_kind_costs_the_family_that_offers_it(word, family):
     program = (
-        "import sys, mechdesign\nfrom mechdesign.collect.combine import question_kind\n"
+        "import sys, mechdesign\nfrom mechdesign.primitives.combine import question_kind\n"
         f"question_kind({word!r})\n"
         "print(*{name.split('.')[2] for name in sys.modules if name.startswith('mechdesign.families.')})"
     )

@@ -157,7 +157,7 @@ class PanicException(BaseException):
 @pytest.mark.parametrize("error", [TypeError("of a\nsolver"), PanicException("index"), RecursionError()])
 def test_a_method_that_throws_is_an_answer_in_one_line(error, monkeypatch, capsys):
     """Whatever a method raises, solve says that it failed and where; Ctrl-C still ends everything."""
-    import mechdesign.core.solve as module
+    import mechdesign.solvers.solve as module
 
     def throwing(problem):
         raise error
@@ -206,7 +206,7 @@ def test_the_table_shows_runs_reasons_and_failures():
 
 
 def test_published_methods_are_never_chosen_by_default(monkeypatch):
-    import mechdesign.core.solve as module
+    import mechdesign.solvers.solve as module
 
     printed = md.Method("printed", RandomizedResponse, "published", "", lambda problem: None)
     monkeypatch.setattr(module, "methods_of", lambda problem_class: (printed,))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -21,6 +20,7 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.primitives import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from tests.support.statistics import binomial_limits, reaches, surveys
 
 PROMISE, ERROR = 0.93, 1e-6

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import KaryWeights
-from mechdesign.collect import FiniteChannel, FrequencyEstimate, KaryResponse, PrivacyTarget
+from mechdesign.collect import FrequencyEstimate
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.primitives.kary import KaryWeights
 from tests.support.channels import dense_weights
 
 SIXTEENTHS = {  # rows in sixteenths, so that every expected count is an exact double

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse
-from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.errors import EstimationError
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
+from mechdesign.primitives import FiniteChannel, KaryResponse
+from mechdesign.primitives.finite import PrivacyTarget
 from tests.support.statistics import surveys
 
 USERS, REPETITIONS = 400, 3000

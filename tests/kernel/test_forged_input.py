@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import KaryWeights
-from mechdesign.collect import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect import Aggregator
 from mechdesign.collect.base import FORMAT, VERSION, digest, load_mechanism
 from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
@@ -20,6 +19,8 @@ from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace, SquareWave
 from mechdesign.families.mean.attribute_tables import AttributeAggregator
 from mechdesign.families.mean.means import MeanAggregator
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.primitives.kary import KaryWeights
 
 
 @pytest.fixture(scope="module")

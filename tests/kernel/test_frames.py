@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.collect.base import CollectingMechanism, mechanism_types
-from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.intake import Intake
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import Duchi, Harmony
 from mechdesign.families.shuffle import Protocol
+from mechdesign.primitives import FiniteChannel, KaryResponse
+from mechdesign.primitives.finite import PrivacyTarget
 from tests.contract.test_every_mechanism import shown, values_for
 from tests.meta.test_shown import MECHANISMS
 
@@ -272,7 +273,7 @@ def test_what_is_not_installed_is_named():
     program = [
         "import sys, pandas",
         "from mechdesign.core.errors import MissingPackageError",
-        "from mechdesign.collect import KaryResponse; m = KaryResponse.of(2, 2.0)",
+        "from mechdesign.primitives import KaryResponse; m = KaryResponse.of(2, 2.0)",
     ]
     for missing, (step, _) in MISSING.items():
         program += [f"sys.modules[{missing!r}] = None", f"try: {step}"]
@@ -285,7 +286,7 @@ def test_what_is_not_installed_is_named():
 
 def test_arrays_import_no_frames():
     program = (
-        "import sys; from mechdesign.collect import KaryResponse; m = KaryResponse.of(2, 2.0);"
+        "import sys; from mechdesign.primitives import KaryResponse; m = KaryResponse.of(2, 2.0);"
         "m.estimate(m.randomize([0, 1] * 50)); "
         "print([n for n in ('narwhals', 'pandas', 'polars', 'pyarrow') if n in sys.modules])"
     )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.intervals import (
     NormalLimits,
     bisected,
@@ -19,7 +18,6 @@ from mechdesign.collect.intervals import (
     tail_chance,
     tail_of,
 )
-from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
@@ -31,6 +29,8 @@ from mechdesign.families.mean import (
     SquareWave,
 )
 from mechdesign.families.mean.means import BinomialLimits, binomial_limits
+from mechdesign.primitives import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
+from mechdesign.primitives.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])

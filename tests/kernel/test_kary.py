@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 
 import mechdesign as md
 from mechdesign.audit import audit_channel
-from mechdesign.collect import KaryChannel, KaryResponse
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives import KaryChannel, KaryResponse
 from tests.support.channels import dense_weights
 
 

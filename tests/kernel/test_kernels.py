@@ -6,10 +6,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
-from mechdesign.exact.bits import compiled, fitting, running, settle_bits, shortened
+from mechdesign.exact.bits import compiled, settle_bits, shortened
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
@@ -23,6 +22,8 @@ from mechdesign.families.marginals.oracles.support import corrected, of_parity, 
 from mechdesign.families.marginals.sets.shapes import floyd_members, packed_subsets
 from mechdesign.families.mean import CensoringInterval, Duchi
 from mechdesign.families.mean.bits import below_heads
+from mechdesign.primitives.hashing import fitting, running
+from mechdesign.primitives.kary import KaryResponse
 from tests.support.heads import decided
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None

@@ -101,7 +101,7 @@ def test_threads_draw_other_bits():
 
 def test_the_environment_chooses_the_source(monkeypatch):
     monkeypatch.delenv("MECHDESIGN_RANDOM", raising=False)
-    assert isinstance(bit_source(), KeyedSource)
+    assert type(bit_source()) is KeyedSource
     monkeypatch.setenv("MECHDESIGN_RANDOM", "system")
     assert isinstance(bit_source(), SystemSource)
     monkeypatch.setenv("MECHDESIGN_RANDOM", "fast")

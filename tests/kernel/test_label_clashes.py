@@ -7,11 +7,11 @@ import json
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.cli.name_clashes import clashes_in, clashes_note
-from mechdesign.collect import KaryResponse
+from mechdesign.cli.mechanisms import clashes_in, clashes_note
 from mechdesign.collect.server import alphabets_of
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
+from mechdesign.primitives import KaryResponse
 from tests.contract.test_every_mechanism import KINDS, made
 
 PAIRS = [

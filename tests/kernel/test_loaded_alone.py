@@ -9,7 +9,7 @@ import mechdesign as md
 from mechdesign.collect.base import mechanism_types
 from mechdesign.core import extensions as kinds
 
-PACKAGES = ("mechdesign.collect", "mechdesign.families")
+PACKAGES = ("mechdesign.primitives", "mechdesign.families")
 
 PROGRAM = """
 import sys
@@ -56,5 +56,5 @@ def test_the_module_of_every_type_is_the_only_one_with_its_word():
 def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
     read, has = [], kinds._mentions
     monkeypatch.setattr(kinds, "_mentions", lambda path, given: read.append(path) or has(path, given))
-    assert next(kinds._modules_with("type", "kary-response", PACKAGES)) == "mechdesign.collect.kary"
+    assert next(kinds._modules_with("type", "kary-response", PACKAGES)) == "mechdesign.primitives.kary"
     assert len(read) < 10

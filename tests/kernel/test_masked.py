@@ -10,12 +10,12 @@ import numpy.ma
 import pandas as pd
 import pytest
 
-from mechdesign.collect import KaryResponse
 from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.data.intake import array_of
 from mechdesign.exact.numbers import doubles, mask_of, wholes
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives import KaryResponse
 from tests.contract.test_every_mechanism import COUNTED, PROTOCOLS, client_of, made, server_of, values_for
 
 MISSING = "row 2: is missing|row 2: has no answer"

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.collect.base import digest
-from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives import FiniteChannel, KaryResponse
+from mechdesign.primitives.finite import PrivacyTarget
 from tests.support.mechanism_files import opened
 
 

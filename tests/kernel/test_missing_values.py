@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError
 from mechdesign.data.intake import Intake
 from mechdesign.families.joint import JointResponse
@@ -15,6 +14,7 @@ from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import Harmony
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives.kary import KaryResponse
 
 LABELS = [["no", "yes", "missing"], ["f", "m"]]
 DATA = pd.DataFrame(

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import KaryResponse
 from mechdesign.collect.collector import OnSimplex
 from mechdesign.data.tidy import TIDY, Tidy
 from mechdesign.families.marginals import MarginalRelease
+from mechdesign.primitives import KaryResponse
 from tests.contract.test_every_mechanism import COUNTED, reports_of, server_of
 from tests.meta.test_shown import MECHANISMS
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, PrivacyTarget
 from mechdesign.collect.scores import implausible
 from mechdesign.families.mean import AttributeSampling, Duchi, Laplace
+from mechdesign.primitives import FiniteChannel, PrivacyTarget
 from tests.support.statistics import surveys
 
 

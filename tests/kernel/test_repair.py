@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, PrivacyTarget, make_private
-from mechdesign.collect.finite import cleaned, constant_rows, least_mixing, to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.response.parameters import distance_matrix
+from mechdesign.primitives import FiniteChannel, PrivacyTarget, make_private
+from mechdesign.primitives.finite import cleaned, constant_rows, least_mixing, to_integers
 
 LINE = PrivacyTarget(1.0, distance=distance_matrix("line", 5))
 TARGETS = {

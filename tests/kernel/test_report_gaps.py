@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.cli.name_clashes import labels_note
-from mechdesign.collect import KaryResponse
+from mechdesign.cli.mechanisms import labels_note
 from mechdesign.collect.server import is_report, report_rule, risky_labels
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.data.intake import Intake
+from mechdesign.primitives import KaryResponse
 from tests.contract.test_every_mechanism import COUNTED, made
 
 WORDS = ["NA", "None", "nan", "yes"]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from scipy import stats
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.kernel import Rows
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.randomness import TOTAL, SystemSource
+from mechdesign.exact.randomness import TOTAL, NumpySource, SystemSource
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
 
 
@@ -164,3 +164,19 @@ def test_long_columns_are_randomized_in_pieces_without_a_seam():
     mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=700.0), "lp").mechanism()
     answers = np.arange(150_000) % 3  # with this epsilon a report differs from the answer with chance 1e-18
     assert np.array_equal(mechanism.randomize(answers, rng=1), answers)
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("name", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
+def test_numbers_of_a_generator_are_those_of_its_integers(name):
+    """Reports of a seed are what they always were, whichever of its methods numpy is called by."""
+    drawn, generator = (np.random.Generator(getattr(np.random, name)(5)) for _ in range(2))
+    for each in (drawn, generator):
+        each.integers(3, size=3, dtype=np.int32)  # leaves half a word
+    source = NumpySource(drawn)
+    for count in (1, 1000, 0, 7):
+        expected = generator.integers(0, TOTAL, size=count, dtype=np.int64)
+        assert source.integers(count).tolist() == expected.tolist()
+        expected = generator.integers(0, (1 << 64) - 1, size=count, dtype=np.uint64, endpoint=True)
+        assert source.words(count).tolist() == expected.tolist()
+    assert source.integers(5).flags.writeable

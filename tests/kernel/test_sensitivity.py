@@ -13,9 +13,9 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
-from mechdesign.core.sensitivity import sensitivity
-from mechdesign.core.solve import methods_of
 from mechdesign.families.response import ExtendedResponse
+from mechdesign.solvers.sensitivity import sensitivity
+from mechdesign.solvers.solve import methods_of
 from tests.support.shipped import loaded, mentioning
 
 LARGEST = 60

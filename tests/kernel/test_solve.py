@@ -12,7 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError
-from mechdesign.core.solve import methods_of
+from mechdesign.solvers.solve import methods_of
 
 CELL_1 = """
 import mechdesign as md

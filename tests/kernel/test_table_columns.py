@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import Attributes, people
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Settings, collect, marked, side_by_side
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.data.intake import ROWS
 from mechdesign.export.messages import MemoryTable
 from mechdesign.families.marginals.oracles.support import asked_attributes
+from mechdesign.primitives.attributes import Attributes, people
+from mechdesign.primitives.kary import KaryResponse
 
 LAST = ROWS + 2
 """A row of the second block, counted from 0."""

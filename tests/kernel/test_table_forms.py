@@ -20,11 +20,10 @@ import pytest
 from mechdesign.catalog.shipped import read_toml, toml_problem
 from mechdesign.core.errors import DataError, ModelFileError
 from mechdesign.data import csv_files
-from mechdesign.data.data_set import open_table
+from mechdesign.data.data_set import file_rows, open_table
 from mechdesign.data.decimals import DecimalSigns
-from mechdesign.data.forms import RECOGNIZED, FileForm, stated_form
 from mechdesign.data.intake import Coded
-from mechdesign.data.text_files import file_rows
+from mechdesign.data.text_files import RECOGNIZED, FileForm, stated_form
 
 RECOGNIZING = stated_form()
 ROWS = [

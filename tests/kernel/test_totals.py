@@ -13,8 +13,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.losses import LossCurve, composed_epsilon, pure_part
-from mechdesign.audit.totals import Collected, total_of
-from mechdesign.collect import KaryResponse
+from mechdesign.collect.totals import Collected, total_of
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.exact.randomness import TOTAL, exp_lower, exp_upper
 from mechdesign.families.marginals.oracles import LocalHashing, SubsetSelection, UnaryEncoding
@@ -22,6 +21,7 @@ from mechdesign.families.mean import AttributeSampling, Duchi
 from mechdesign.families.survey import Question, SurveyMechanism
 from mechdesign.ledger.ledger import collected_of, entry_of, load_ledger, open_ledger, record_collection
 from mechdesign.ledger.renyi_filter import pure_cost, used
+from mechdesign.primitives import KaryResponse
 
 Atoms = list[tuple[Fraction, Fraction]]
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.sensitivity import Side, Worth, sensitivity
 from mechdesign.core.values import changed
 from mechdesign.families.mean.column_generation import ChannelDesign, refined, symmetric_grid
 from mechdesign.families.mean.optimal_channel import lagrangian_of
 from mechdesign.families.workload.master import PatternWorth
 from mechdesign.families.workload.query_outcomes import QueryPrices
 from mechdesign.families.workload.workload_bound import WorkloadBound
+from mechdesign.solvers.sensitivity import Side, Worth, sensitivity
 
 SHARES = [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]
 QUERIES: list[tuple[str, dict[str, Any]]] = [

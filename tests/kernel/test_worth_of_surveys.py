@@ -10,9 +10,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.fields import replace_parameters
-from mechdesign.core.sensitivity import sensitivity
 from mechdesign.families.mean.optimal_channel import variance_slope
 from mechdesign.families.workload.prefix import best_prefix_channel, error_slope
+from mechdesign.solvers.sensitivity import sensitivity
 
 YES_NO = ["no", "yes"]
 CATEGORIES: list[dict[str, Any]] = [

@@ -7,9 +7,10 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import ModelFileError
 from mechdesign.exact.numbers import EXACT_BELOW, file_values, plain_values
+from mechdesign.primitives import KaryResponse
 from tests.support.clients import CLIENTS
 from tests.support.mechanism_files import opened
 

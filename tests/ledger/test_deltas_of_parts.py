@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import digest, mechanism_of
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import TOTAL
@@ -23,6 +22,7 @@ from mechdesign.families.survey.parts import NumberPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.survey import SurveyMechanism
 from mechdesign.ledger.ledger import account, collected_of
+from mechdesign.primitives import FiniteChannel, KaryResponse, PrivacyTarget
 
 DELTA = 0.25
 ASKED = Questions([Question("a", labels=("x", "y")), Question("n", "number", low=0, high=1)])
@@ -128,7 +128,7 @@ def test_attributes_count_the_delta_of_each_report():
 
 
 def test_views_and_shufflers_refuse_parts_with_a_delta():
-    from mechdesign.collect.attributes import Attributes
+    from mechdesign.primitives.attributes import Attributes
 
     with pytest.raises(ParameterError, match="delta"):
         MarginalRelease(Attributes([2]), [(0,)], [table()])

@@ -8,11 +8,17 @@ import pytest
 
 import mechdesign.ledger.ledger as module
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.ledger.account import Collected
-from mechdesign.ledger.entries import entries_of
-from mechdesign.ledger.ledger import Entry, load_ledger, open_ledger, record_collection, record_collections
+from mechdesign.ledger.ledger import (
+    Entry,
+    entries_of,
+    load_ledger,
+    open_ledger,
+    record_collection,
+    record_collections,
+)
+from mechdesign.primitives import KaryResponse
 
 
 def entry(epsilon: float, delta: float = 0.0, times: int = 1, survey: str = "") -> Entry:

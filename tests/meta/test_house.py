@@ -19,8 +19,8 @@ PACKAGE = Path(mechdesign.__file__).parent
 KERNEL = ("core", "exact", "audit", "collect")
 PARTICIPLES = {"found", "kept", "given", "wanted", "told", "said", "asked", "made", "shown", "drawn"}
 
-MOST_FILES, MOST_SHORT, SHORT, LEAST_MEDIAN = 471, 15, 60, 170
-MOST_KERNEL_FILES, MOST_KERNEL_LINES = 45, 17_050
+MOST_FILES, MOST_SHORT, SHORT, LEAST_MEDIAN = 457, 15, 60, 170
+MOST_KERNEL_FILES, MOST_KERNEL_LINES = 35, 12_967
 MOST_PARTICIPLES = 206
 """Ceilings; these three may only fall."""
 
@@ -79,9 +79,9 @@ sys.setprofile(None)
 print(code, len(entered))
 """
 MOST_ENTERED = {
-    "build": (38, "build m.toml -o m.json"),
-    "randomize": (39, "randomize m.json people.csv -o reports.csv"),
-    "estimate": (39, "estimate m.json reports.csv"),
+    "build": (35, "build m.toml -o m.json"),
+    "randomize": (30, "randomize m.json people.csv -o reports.csv"),
+    "estimate": (32, "estimate m.json reports.csv"),
 }
 """Ceilings of the files of the package whose code a command of three rows runs; they may only fall."""
 

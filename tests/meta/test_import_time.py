@@ -132,8 +132,8 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
         "tomllib",
         "tempfile",
     )
-    unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
-    unused += ("mechdesign.collect.finite", "mechdesign.report.tables")
+    unused += ("mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
+    unused += ("mechdesign.primitives.finite", "mechdesign.report.tables")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.data.reading_{other}")))
     for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):
@@ -145,7 +145,7 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
 
 FOLDERS = ("cli", "core", "work")
 """What every command imports of this package; the help also has the names of all commands."""
-KERNEL = {"audit", "collect", "data", "exact", "show"}
+KERNEL = {"audit", "collect", "data", "exact", "primitives", "show"}
 BASE = {"attr", "attrs", "numpy"}
 IMPORTED = {
     "--help": set(),
@@ -167,6 +167,9 @@ IMPORTED = {
     "build staff.toml -o staff.json": {*BASE, *KERNEL, "catalog", "export", "families", "solvers"},
 }
 """Each command, with the packages besides Python's own, and the folders of this one, that it may import."""
+
+NO_SOLVER = ("mechdesign.solvers", "mechdesign.solvers.solve")
+"""What runs a method imports no solver."""
 
 ORACLE = """
 [model]
@@ -206,7 +209,8 @@ def imported_by(folder, words, cache=None):
     environment = {**os.environ, "MECHDESIGN_CACHE": str(cache or folder / "cache")}
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, capture_output=True, text=True, check=True, cwd=folder, env=environment)
-    modules = [name.split(".") for name in done.stdout.rpartition("IMPORTED")[2].split()]
+    names = done.stdout.rpartition("IMPORTED")[2].split()
+    modules = [name.split(".") for name in names if name not in NO_SOLVER]
     others = {parts[0] for parts in modules if parts[0] not in sys.stdlib_module_names}
     tops = {name for name in others if not name.lstrip("_").startswith("cython")}  # of numpy.random
     folders = {parts[1] for parts in modules if parts[0] == "mechdesign" and len(parts) > 1}
@@ -230,7 +234,7 @@ SURVEY_UNUSED = (
     "mechdesign.families.survey.server",
     "mechdesign.families.survey.limit",
     "mechdesign.solvers.linear",
-    "mechdesign.core.sensitivity",
+    "mechdesign.solvers.sensitivity",
     "zipfile",
     "shutil",
     "scipy",

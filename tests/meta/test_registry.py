@@ -20,9 +20,9 @@ from mechdesign.catalog.sweeping import simulate
 from mechdesign.cli import main
 from mechdesign.collect.base import mechanism_types
 from mechdesign.core.problem import Kind, modules_of
-from mechdesign.core.solve import _methods_of_package
 from mechdesign.families import exported_names, families, problem_classes
 from mechdesign.papers.claims.bibliography import bibliography
+from mechdesign.solvers.solve import _methods_of_package
 from tests.support.failures import assert_each
 from tests.support.shipped import loaded
 

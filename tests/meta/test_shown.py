@@ -10,7 +10,6 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import models
-from mechdesign.collect import FiniteChannel
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.core.errors import counted
 from mechdesign.families import exported_names
@@ -46,6 +45,7 @@ from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
 from mechdesign.families.survey import Question, SurveyMechanism
+from mechdesign.primitives import FiniteChannel
 from tests.support.failures import assert_each
 from tests.support.protocols import PROTOCOLS
 from tests.support.shipped import loaded

@@ -9,7 +9,7 @@ import pytest
 from mechdesign.catalog import load_model
 from mechdesign.papers.shown.page import model_result, models_page
 from mechdesign.report.page import mechanism_page
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, wait
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 SLUGS = ["response/zhou2019_survey", "contract/three_types", "mean/rcp2023_single"]
@@ -98,8 +98,6 @@ def test_the_keyboard_opens_a_model_and_mathematics_and_pictures_have_a_size(mod
 
 
 def test_a_button_opens_all_and_one_copies_the_command(models):
-    from selenium.webdriver.support.ui import WebDriverWait
-
     button = models.find_element("id", "all")
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
@@ -109,7 +107,7 @@ def test_a_button_opens_all_and_one_copies_the_command(models):
     copy.click()
     said = models.find_element("id", "said")
     wanted = "mechdesign check response/zhou2019_survey"
-    WebDriverWait(models, 20).until(lambda _: said.get_attribute("textContent").endswith(wanted))
+    wait(models, lambda: said.get_attribute("textContent").endswith(wanted))
 
 
 def test_an_address_with_a_model_opens_it(browser, pages):

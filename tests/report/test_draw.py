@@ -330,3 +330,12 @@ def test_letters_that_the_font_lacks_are_no_warning():
         warnings.simplefilter("error")
         text = draw.svg(Figure("\u4e2d", [Panel("x", "\u4e2d", [marks.Line([1, 2], [1, 2])])]))
     assert text.count("\u4e2d") >= 2
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_pictures_are_laid_out_as_matplotlib_lays_them_out_when_it_saves_them(narrow, monkeypatch):
+    """They are drawn once instead of twice: that must not move anything."""
+    figure = Figure("A title that is long enough for two lines of a picture, or is nearly so", EVERY)
+    once = draw.svg(figure, narrow)
+    monkeypatch.setattr(draw, "_lay_out", lambda draws: None)
+    assert draw.svg(figure, narrow) == once

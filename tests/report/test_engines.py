@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
+from mechdesign.primitives import KaryResponse
 from tests.support.whole_tables import write_columns
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.data.data_set import data_set, require_complete
 from mechdesign.data.outputs import LIST, whole_folder
+from mechdesign.primitives import KaryResponse
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on Unix only")
 

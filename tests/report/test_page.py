@@ -19,12 +19,12 @@ import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.cli.operations import parse_operation
-from mechdesign.collect import FiniteChannel
 from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.values import changed
 from mechdesign.families.mean import Duchi, Laplace
 from mechdesign.papers.shown.page import best_run, model_result, models_page
+from mechdesign.primitives import FiniteChannel
+from mechdesign.primitives.finite import PrivacyTarget
 from mechdesign.report.page import mechanism_page
 from mechdesign.report.page.mechanism import error_rows, forecast_users, limits_in_words, privacy_in_words
 from mechdesign.report.page.render import marked_up

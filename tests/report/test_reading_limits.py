@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
-from mechdesign.data import data_set, outputs as formats
+from mechdesign.data import data_set, text_files
 from mechdesign.data.data_set import open_table
-from mechdesign.data.forms import COMPRESSIONS, UTF_16
 from mechdesign.data.json_lines import json_problem
-from mechdesign.data.outputs import FORMATS
+from mechdesign.data.text_files import COMPRESSIONS, FORMATS, UTF_16
+from mechdesign.primitives import KaryResponse
 from mechdesign.work.files import parse_json
 from tests.meta.test_shown import MECHANISMS
 
@@ -99,7 +98,7 @@ def test_what_begins_wrong_is_not_copied(mark, monkeypatch, capsys, command, kin
     ],
 )
 def test_what_stops_being_text_is_not_copied_on(mark, monkeypatch, capsys, rest, what):
-    monkeypatch.setattr(formats, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 1 << 20)
     good = b"yes\nno\n" * (HEAD // 7 + 1)
     stream = given(monkeypatch, Endless(f"{mark}\n".encode() + good, rest))
     assert main(COMMANDS["estimate"]) == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechdesign.analysis.change import Change
+from mechdesign.analysis.student import Change
 from mechdesign.cli import main
 from mechdesign.data.tidy import OF_ANSWERED
 from mechdesign.report.page.waves import WaveTable, change_sentence

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.analysis.change import Change
+from mechdesign.analysis.student import Change
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.data.about import About, QuestionText
 from mechdesign.export import ExportSettings, export
 from mechdesign.export.form import blocks_of, page_texts
+from mechdesign.primitives.kary import KaryResponse
 from mechdesign.report.page.waves import WaveTable, change_sentence
 from mechdesign.report.phrases import LANGUAGES
 from mechdesign.report.sections import sections_of, sentence_of

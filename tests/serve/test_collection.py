@@ -15,8 +15,8 @@ from datetime import date, timedelta
 import pytest
 
 from mechdesign.cli import main, serving
-from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError, MechDesignError, MethodError, ParameterError
+from mechdesign.primitives import KaryResponse
 from tests.support.clients import CLIENTS
 from tests.support.serving import KEY, Owner, asked, message, require_packages
 

@@ -15,7 +15,7 @@ import pytest
 
 from mechdesign.core.errors import NORMAL, ParameterError
 from tests.support import axe
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, resize
 from tests.support.serving import KEY, Owner, asked, free_port, require_packages
 
 require_packages()
@@ -415,7 +415,7 @@ class Browser(SimpleNamespace):
     def find(self, css):
         return self.driver.find_element("css selector", css)
 
-    def until(self, condition, seconds=20.0):
+    def until(self, condition, seconds=60.0):
         end = time.monotonic() + seconds
         while not self.driver.execute_script(f"return {condition}"):
             assert time.monotonic() < end, condition
@@ -437,7 +437,8 @@ class Browser(SimpleNamespace):
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 def test_the_room_in_a_browser(place, tmp_path):
     survey = place.new("", "new")
-    with running(place) as address, chromium("--window-size=1280,900") as driver:
+    with running(place) as address, chromium() as driver:
+        resize(driver, 1280)
         page = Browser(driver=driver)
         driver.get(f"{address}/owner/?key={KEY}")
         page.until("location.search === ''")
@@ -498,8 +499,7 @@ def test_the_room_in_a_browser(place, tmp_path):
                 "Emulation.setEmulatedMedia",
                 {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
             )
-            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            resize(driver, width)
             assert driver.execute_script("return document.documentElement.scrollWidth") <= width
             if script is not None:
                 assert axe.violations(driver, script) == [], width

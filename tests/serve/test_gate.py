@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mechdesign.collect import KaryResponse
+from mechdesign.primitives import KaryResponse
 from tests.support.serving import KEY, Owner, asked, message, require_packages
 
 require_packages()

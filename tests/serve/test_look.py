@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from tests.support.axe import REASON as NO_AXE, axe_script, violations
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, resize, wait
 from tests.support.serving import KEY, Running, require_packages
 
 require_packages()
@@ -56,47 +56,43 @@ def browser(address):
 def view(browser, width, scheme, media=""):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    resize(browser, width)
 
 
-def opened(browser, address, page, language):
-    """Open a page, and wait until what its script computes is there."""
-    from selenium.webdriver.support.ui import WebDriverWait
+LOADED = [(page, language) for page in PAGES for language in ("en", "de")]
 
+
+@pytest.fixture(scope="module", params=LOADED, ids=[f"{page} {language}" for page, language in LOADED])
+def loaded(browser, address, request):
+    """Open a page in a language for all tests of it, and wait until what its script computes is there."""
+    page, language = request.param
     browser.get(f"{address}{page}?language={language}")
     if page.endswith("draft/design"):
         rows = "#margins:not([hidden]) tbody tr"
-        WebDriverWait(browser, 30).until(lambda _: browser.find_elements("css selector", rows))
+        wait(browser, lambda: browser.find_elements("css selector", rows))
+    return language
 
 
 @in_browser
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_fit_every_width_in_light_and_dark(browser, address, page):
-    for language in ("en", "de"):
-        opened(browser, address, page, language)
-        for width in (1280, 768, 390, 320):
-            view(browser, width, "light" if width > 500 else "dark")
-            overflow = browser.execute_script("return document.documentElement.scrollWidth")
-            assert overflow <= width, (language, width)
+def test_pages_fit_every_width_in_light_and_dark(browser, loaded):
+    for width in (1280, 768, 390, 320):
+        view(browser, width, "light" if width > 500 else "dark")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, width
     faults = [entry["message"] for entry in browser.get_log("browser") if "favicon" not in entry["message"]]
     assert [fault for fault in faults if "status of 4" not in fault] == []
 
 
 @in_browser
 @pytest.mark.skipif(AXE is None, reason=NO_AXE)
-@pytest.mark.parametrize("page", PAGES)
-def test_axe_core_finds_nothing(browser, address, page):
-    for language, width, scheme in (("en", 1280, "light"), ("de", 320, "dark")):
-        opened(browser, address, page, language)
-        view(browser, width, scheme)
-        browser.execute_script(FEW_PICTURES)
-        assert violations(browser, AXE, undecided=False) == []
+def test_axe_core_finds_nothing(browser, loaded):
+    view(browser, *((1280, "light") if loaded == "en" else (320, "dark")))
+    browser.execute_script(FEW_PICTURES)
+    assert violations(browser, AXE, undecided=False) == []
 
 
 @in_browser
 def test_results_are_printed_without_what_is_for_the_screen(browser, address):
-    opened(browser, address, "/s/demo-2027/results", "en")
+    browser.get(f"{address}/s/demo-2027/results?language=en")
     view(browser, 700, "light", "print")
     seen = "return [...document.querySelectorAll(arguments[0])].some((each) => each.getClientRects().length)"
     assert not browser.execute_script(seen, "nav, button, .downloads, footer")

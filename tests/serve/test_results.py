@@ -25,7 +25,7 @@ from mechdesign.serve import Place  # noqa: E402
 from mechdesign.serve.application import application  # noqa: E402
 from mechdesign.serve.demo import add_demo, synthetic_reports  # noqa: E402
 from mechdesign.serve.pages import LANGUAGES, room_tables  # noqa: E402
-from mechdesign.serve.result_values import Language  # noqa: E402
+from mechdesign.serve.results import Language  # noqa: E402
 from mechdesign.serve.snapshots import estimate_of  # noqa: E402
 
 LEAST = 30

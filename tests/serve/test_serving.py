@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect import KaryResponse
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
+from mechdesign.primitives import KaryResponse
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, wait
 from tests.support.serving import KEY, Running, free_port, message, posted, require_packages
 
 require_packages()
@@ -276,11 +276,8 @@ def test_three_servers_behind_a_balancer_are_merged_at_the_end(tmp_path, capsys)
 
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 def test_two_persons_answer_with_their_links_at_one_device(running):
-    from selenium.webdriver.support.ui import WebDriverWait
-
     tokens = running.tokens[5:7]
     with chromium() as browser:
-        wait = WebDriverWait(browser, 10)
         for turn, token in enumerate([*tokens, tokens[0]]):
             browser.get("about:blank")
             browser.get(f"http://127.0.0.1:{running.port}/s/mood/#token={token}")
@@ -288,18 +285,16 @@ def test_two_persons_answer_with_their_links_at_one_device(running):
             if turn < 2:
                 browser.find_element("css selector", "input[value='1']").click()
                 browser.find_element("id", "make").click()
-            wait.until(lambda _, button=send: button.is_displayed())
+            wait(browser, send.is_displayed)
             send.click()  # the third time: the first one's report again, which counts once
             line = browser.find_element("id", "status")
-            wait.until(lambda _, status=line: status.text.startswith("Sent"))
+            wait(browser, lambda line=line: line.text.startswith("Sent"))
         assert browser.get_log("browser") == []
     assert running.post("mood", message(SMALL, [{MOOD: 1}], 77, tokens[0])) == 409
 
 
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 def test_the_owner_makes_cards_and_ends_in_a_browser(tmp_path):
-    from selenium.webdriver.support.ui import WebDriverWait
-
     folder = tmp_path / "place"
     prepared(folder, SMALL, 1, "mood")
     server = Running(folder)
@@ -311,9 +306,7 @@ def test_the_owner_makes_cards_and_ends_in_a_browser(tmp_path):
             count.clear()
             count.send_keys("4")
             browser.find_element("css selector", "button[value='cards']").click()
-            WebDriverWait(browser, 20).until(
-                lambda _: browser.find_elements("css selector", ".cards-to-print")
-            )
+            wait(browser, lambda: browser.find_elements("css selector", ".cards-to-print"))
             links = [each.text for each in browser.find_elements("css selector", ".cards-to-print code")]
             codes = browser.find_elements("css selector", ".cards-to-print svg")
             assert len(links) == len(codes) == 4
@@ -321,7 +314,7 @@ def test_the_owner_makes_cards_and_ends_in_a_browser(tmp_path):
             browser.get(f"http://127.0.0.1:{server.owner_port}/owner/s/mood/collect")
             browser.find_element("css selector", "form[action$='/end'] button").click()
             begin = "form[action$='/begin']"
-            assert WebDriverWait(browser, 20).until(lambda _: browser.find_elements("css selector", begin))
+            assert wait(browser, lambda: browser.find_elements("css selector", begin))
             browser.get(links[0])
             assert "over" in browser.find_element("css selector", ".notice").text
             assert browser.get_log("browser") == []

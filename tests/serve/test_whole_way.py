@@ -15,7 +15,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.collect import load_mechanism
 from mechdesign.export import export
-from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium
+from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, resize, wait
 from tests.support.serving import KEY, Running, message, posted, require_packages
 
 require_packages()
@@ -23,7 +23,7 @@ openpyxl = pytest.importorskip("openpyxl", reason="needs the extra mechdesign[xl
 pytest.importorskip("xlsxwriter", reason="needs the extra mechdesign[xlsx]")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 
-PEOPLE, ON_PAGE, LEAST = 300, 20, 50
+PEOPLE, ON_PAGE, LEAST = 300, 8, 50
 ALL_SURE = 6.0
 """Standard errors by which no estimate is off: with 30 of them, one in ten million runs fails by chance."""
 
@@ -48,10 +48,8 @@ class Browser:
     def one(self, selector):
         return self.driver.find_element("css selector", selector)
 
-    def wait(self, test, seconds=20):
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        return WebDriverWait(self.driver, seconds, poll_frequency=0.05).until(lambda _: test())
+    def wait(self, test):
+        return wait(self.driver, test)
 
     def is_shown(self, selector):
         return any(each.is_displayed() for each in self.driver.find_elements("css selector", selector))
@@ -138,8 +136,11 @@ class Downloads:
 def test_from_a_typed_survey_to_a_workbook(tmp_path, capsys):
     rng = random.Random(4)
     people = [person(rng) for _ in range(PEOPLE)]
+    assert {each[1] for each in people[:ON_PAGE]} == {"yes", "no", ""}, "one at the page gives no answer"
+    assert {len(each[3]) for each in people[:ON_PAGE]} == {0, 1, 2}
     running = Running(tmp_path / "place", "--language", "en")
-    with chromium("--window-size=1280,1000") as driver:
+    with chromium() as driver:
+        resize(driver, 1280, 1000)
         browser = Browser(driver)
         driver.get(f"http://127.0.0.1:{running.owner_port}/owner/?key={KEY}")
         browser.one("main form button").click()

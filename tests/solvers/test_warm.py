@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep
 from mechdesign.core.fields import replace_parameters
-from mechdesign.core.sensitivity import current_starts, kept_starts
 from mechdesign.families.mean import MeanChannel
-from mechdesign.solvers import highs
+from mechdesign.solvers import linear
 from mechdesign.solvers.linear import LinearProgram, solve_linear
+from mechdesign.solvers.sensitivity import current_starts, kept_starts
 
 RNG = np.random.default_rng(0)
 PRIOR, UTILITY = RNG.dirichlet(np.ones(12)), RNG.random((12, 12)) + np.eye(12)
@@ -67,8 +67,8 @@ def test_a_kept_basis_saves_most_steps(problems, method):
 
 def test_rows_that_are_added_are_basic_and_fewer_rows_begin_anew(monkeypatch):
     seen = []
-    original = highs._extended
-    monkeypatch.setattr(highs, "_extended", lambda *given: seen.append(original(*given)) or seen[-1])
+    original = linear._extended
+    monkeypatch.setattr(linear, "_extended", lambda *given: seen.append(original(*given)) or seen[-1])
     store = {}
     problem = MeanChannel(epsilon=1.0, inputs=7, outputs=21)
     with kept_starts(store):

@@ -33,11 +33,13 @@ def violations(browser: Any, script: Path, undecided: bool = True) -> list[str]:
 
     It cannot decide about texts in pictures and under what scrolls; without ``undecided`` these are left out.
     """
-    browser.execute_script(script.read_text(encoding="utf-8"))
+    if browser.execute_script("return typeof axe === 'undefined'"):  # once for all states of a page
+        browser.execute_script(script.read_text(encoding="utf-8"))
     found = browser.execute_async_script(
         "const [tags, done] = arguments;"
         "const known = new Set(axe.getRules().flatMap((rule) => rule.tags));"  # older ones lack some
-        "axe.run(document, { runOnly: tags.filter((tag) => known.has(tag)) })"
+        "const runOnly = tags.filter((tag) => known.has(tag));"
+        "axe.run(document, { runOnly, resultTypes: ['violations', 'incomplete'] })"
         ".then(done, (error) => done({ error: String(error) }));",
         STANDARD,
     )

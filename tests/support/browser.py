@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,8 +16,44 @@ DRIVER = shutil.which("chromedriver")
 REASON = "no Chromium with its driver here (Debian: chromium, chromium-driver)"
 
 
+UNUSED = ("BackForwardCache", "ProactivelySwapBrowsingInstance", "SpareRendererForSitePerProcess")
+"""What starts a process for each page of a tab: a quarter of its time. Other tabs have their own."""
+
 IDLE: dict[tuple[str, ...], Any] = {}
 """Browsers that nobody uses, by their arguments: the next test takes one instead of starting another."""
+
+
+POLL = 0.02
+"""Seconds between two looks at a page: what is waited for is mostly there at the second one."""
+
+
+def wait(driver: Any, test: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Wait until a function returns something true, and return that."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(driver, seconds, poll_frequency=POLL).until(lambda _: test())
+
+
+def open_anew(driver: Any, address: str) -> None:
+    """Load a page, also where only what follows the # differs from the one that is open.
+
+    For that alone a browser loads nothing, unless another page was open between.
+    """
+    page, sign, _ = address.partition("#")
+    if sign and driver.current_url.partition("#")[0] == page:
+        driver.get("about:blank")
+    driver.get(address)
+
+
+def forget(driver: Any, address: str) -> None:
+    """Make the browser forget what the pages of an address store, without opening one of them."""
+    driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": address, "storageTypes": "all"})
+
+
+def resize(driver: Any, width: int, height: int = 900) -> None:
+    """Give the tab a size, as that of a phone if it is narrow, until another one is given or it is closed."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
 @contextmanager
@@ -25,7 +61,8 @@ def chromium(*arguments: str) -> Iterator[Any]:
     """Yield a driver of a browser with an empty tab, without cookies; afterwards it is kept for the next.
 
     What is set for a tab, such as its size, its media and its scripts, ends with it. What pages store belongs
-    to their port, and each server has another one.
+    to their port, and each server has another one. Further arguments start another browser, which takes as
+    long as a dozen pages: tests use the one without.
     """
     driver = IDLE.pop(arguments, None) or _started(arguments)
     try:
@@ -47,7 +84,7 @@ def _started(arguments: tuple[str, ...]) -> Any:
     options = webdriver.ChromeOptions()
     options.binary_location = str(CHROMIUM)
     usual = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
-    for argument in (*usual, *arguments):
+    for argument in (*usual, f"--disable-features={','.join(UNUSED)}", *arguments):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options=options, service=Service(str(DRIVER)))

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import KaryWeights
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.primitives.kary import KaryWeights
 
 Weights = NDArray[np.int64]
 

@@ -19,8 +19,8 @@ from mechdesign.catalog import load_model
 from mechdesign.catalog.load import Model
 from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of
 from mechdesign.papers.claims import ModelCheck, check_model, runs
+from mechdesign.solvers.solve import methods_of
 from mechdesign.work.cache import Cache, key_of
 from mechdesign.work.parallel import Task, run_tasks
 
@@ -65,7 +65,7 @@ def kept_check(slug: str, cache: Cache) -> ModelCheck | None:
 @contextmanager
 def solved_once(cache: Cache) -> Iterator[None]:
     """Have methods that take a while run once for a problem; later, the solution comes from the cache."""
-    solving = import_module("mechdesign.core.solve")
+    solving = import_module("mechdesign.solvers.solve")
     solve_by = solving._solve_by
 
     def once(problem: Problem[Any], method: Method, options: Mapping[str, Any]) -> Solution[Any]:

@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse
-from mechdesign.collect.finite import PrivacyTarget
-from mechdesign.collect.kary import KaryChannel
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
@@ -40,6 +37,9 @@ from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease
 from mechdesign.families.workload.prefix import best_prefix_channel
+from mechdesign.primitives import FiniteChannel, KaryResponse
+from mechdesign.primitives.finite import PrivacyTarget
+from mechdesign.primitives.kary_channel import KaryChannel
 from mechdesign.work.cache import Cache, key_of
 from tests.support.protocols import PROTOCOLS, made
 
@@ -209,8 +209,14 @@ MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PR
 CLIENTS = {name: cache(make) for name, make in (CLIENTS | MESSAGES).items()}
 
 
+PRIMES = (1, 3, 5, 7, 11, 13, 17, 23, 29, 37, 47, 59, 73, 97, 127, 163, 211)
+
 KEPT: list[Cache] = []
 """Where vectors are kept for all processes of one run of the tests, once a test has asked for it."""
+
+
+LEAST = 300
+"""Vectors of a client: all corners, and pseudorandom ones where these are fewer; a user gets a thousand."""
 
 
 @cache
@@ -220,10 +226,19 @@ def known(name: str) -> list[Vector]:
     for kept in KEPT:
         if (found := kept.get(key)) is not None:
             return found[0]
-    made = vectors(CLIENTS[name]())
+    made = vectors(CLIENTS[name](), LEAST)
     for kept in KEPT:
         kept.put(key, made)
     return made
+
+
+def some_of(rows: list[Vector], most: int) -> list[Vector]:
+    """Return about so many vectors, evenly from all.
+
+    Vectors go through the answers and both sides of each bound in turn; a prime number misses none of them.
+    """
+    step = next(prime for prime in PRIMES if prime * most >= len(rows))
+    return rows[::step]
 
 
 def stem(name: str) -> str:
@@ -231,13 +246,10 @@ def stem(name: str) -> str:
     return name.replace(" ", "_")
 
 
-def write_modules(folder: Path, every: int = 1) -> list[str]:
-    """Write every JavaScript client and its vectors, and return the stems of the names of the files.
-
-    With ``every`` only one of so many vectors, evenly from all.
-    """
+def write_modules(folder: Path, most: int = 1 << 20) -> list[str]:
+    """Write every JavaScript client and its vectors, at most so many, and return the stems of the names."""
     for name, make in CLIENTS.items():
         (folder / f"{stem(name)}.mjs").write_text(export(make(), "js"), encoding="utf-8")
-        rows = json.dumps({"vectors": known(name)[::every]})
+        rows = json.dumps({"vectors": some_of(known(name), most)})
         (folder / f"{stem(name)}.json").write_text(rows, encoding="utf-8")
     return [stem(name) for name in CLIENTS]

@@ -214,16 +214,13 @@ def _run_console(
 
 
 def _run_command(command: str, work: Path, environment: dict[str, str], installed: bool) -> tuple[int, str]:
-    """Return the exit code and what is printed: by a shell, where more than our own command is called.
-
-    Where a distribution of the page is installed as well: other processes have looked for these before.
-    """
+    """Return the exit code and what is printed: by a shell, where more than our own command is called."""
     piped = PIPED.match(command)
     own = piped["own"] if piped else command.removesuffix(ECHO)
-    words = None if installed else warm.words_of(own)
+    words = warm.words_of(own)
     if words is not None and hasattr(os, "fork"):
         output = work.parent / "printed"
-        code = warm.run(words, work, environment, output)
+        code = (warm.run_alone if installed else warm.run)(words, work, environment, output)
         printed = output.read_text(encoding="utf-8", errors="backslashreplace")
         if piped and code == 0:  # what failed says so on another stream, which is not cut
             most, lines = int(piped["most"]), printed.splitlines(keepends=True)

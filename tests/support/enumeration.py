@@ -1,16 +1,18 @@
-"""The largest divergence of shuffled reports of few users: all data of the others, every pair of inputs."""
+"""The largest divergence of shuffled reports of few users: all data of the others, every pair of inputs.
+
+In whole numbers, with counts of reports as the digits of one number; the package enumerates fractions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
+from math import lcm
 
-from mechdesign.families.shuffle.enumeration import (
-    Row,
-    exact_hockey_stick,
-    laws_of_all_data,
-)
+from mechdesign.families.shuffle.enumeration import Row, compositions
+from tests.support.protocols import Whole, added
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,28 @@ def worst_divergence(
     >>> str(found.delta), found.others, found.pair
     ('9/64', (0, 0), (0, 1))
     """
-    best: ExactDivergence | None = None
-    for others, pair, first, second in laws_of_all_data(rows, users, symmetric):
-        delta = exact_hockey_stick(first, second, grown)
-        if best is None or delta > best.delta:
-            best = ExactDivergence(delta, others, pair)
-    assert best is not None  # there are at least two inputs
-    return best
+    unit = lcm(*(entry.denominator for row in rows for entry in row))
+    singles = [
+        {(users + 1) ** report: int(entry * unit) for report, entry in enumerate(row) if entry}
+        for row in rows
+    ]
+    inputs = range(2 if symmetric else len(rows))
+    pairs = [(0, 1)] if symmetric else list(permutations(inputs, 2))
+    above, below = grown.as_integer_ratio()
+    crowds: dict[tuple[int, ...], Whole] = {(): {0: 1}}
+
+    def crowd(values: tuple[int, ...]) -> Whole:
+        if values not in crowds:
+            crowds[values] = added(crowd(values[:-1]), singles[values[-1]])
+        return crowds[values]
+
+    worst, data = -1, ((), (0, 1))
+    for others in compositions(len(rows), users - 1, symmetric):
+        laws = [added(crowd(others), singles[value]) for value in inputs]
+        for first, second in pairs:
+            there = laws[second]
+            excess = (below * share - above * there.get(key, 0) for key, share in laws[first].items())
+            total = sum(part for part in excess if part > 0)
+            if total > worst:
+                worst, data = total, (others, (first, second))
+    return ExactDivergence(Fraction(worst, below * unit**users), *data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
+from math import lcm
 
 Row = list[Fraction]
 
@@ -21,32 +22,41 @@ def nary_optimum(prior: Sequence[Fraction], exponential: Fraction, delta: Fracti
 def simplex_maximum(costs: Row, rows: list[Row], limits: Row) -> Fraction:
     """Return max costs . x subject to rows x <= limits (all >= 0), x >= 0, by the simplex method, exactly.
 
-    Bland's rule, so it ends; the origin is feasible, so it starts.
+    Bland's rule, so it ends; the origin is feasible, so it starts. All entries are whole numbers over one
+    denominator, the last pivot, which divides what a step makes of them (Bareiss); a row's own denominator
+    goes into the unit of its slack.
     """
     count = len(costs)
     assert all(limit >= 0 for limit in limits)
     tableau = [
-        [*row, *(Fraction(int(number == place)) for place in range(len(rows))), limit]
-        for number, (row, limit) in enumerate(zip(rows, limits, strict=True))
+        [*entries, *(int(number == place) for place in range(len(rows))), limit]
+        for number, (row, last) in enumerate(zip(rows, limits, strict=True))
+        for *entries, limit in [whole(*row, last)[0]]
     ]
-    bottom = [-cost for cost in costs] + [Fraction(0)] * (len(rows) + 1)
-    basis = [count + number for number in range(len(rows))]
+    scaled, unit = whole(*costs)
+    bottom = [-cost for cost in scaled] + [0] * (len(rows) + 1)
+    basis, denominator = [count + number for number in range(len(rows))], 1
     while (entering := next((place for place, cost in enumerate(bottom[:-1]) if cost < 0), None)) is not None:
         ratios = [
-            (line[-1] / line[entering], basis[number], number)
+            (Fraction(line[-1], line[entering]), basis[number], number)
             for number, line in enumerate(tableau)
             if line[entering] > 0
         ]
         assert ratios, "unbounded"
         leaving = min(ratios)[2]
-        pivot = tableau[leaving][entering]
-        tableau[leaving] = [entry / pivot for entry in tableau[leaving]]
+        chosen = tableau[leaving]
+        pivot = chosen[entering]
         for line in [*(line for number, line in enumerate(tableau) if number != leaving), bottom]:
             factor = line[entering]
-            if factor:
-                line[:] = [a - factor * b for a, b in zip(line, tableau[leaving], strict=True)]
-        basis[leaving] = entering
-    return bottom[-1]
+            line[:] = [(pivot * a - factor * b) // denominator for a, b in zip(line, chosen, strict=True)]
+        basis[leaving], denominator = entering, pivot
+    return Fraction(bottom[-1], denominator * unit)
+
+
+def whole(*numbers: Fraction) -> tuple[list[int], int]:
+    """Return numbers as whole ones over their common denominator, and this."""
+    unit = lcm(*(number.denominator for number in numbers))
+    return [number.numerator * (unit // number.denominator) for number in numbers], unit
 
 
 def channel_optimum(

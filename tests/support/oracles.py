@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -19,6 +17,8 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle
 
 Table = dict[Any, list[Fraction]]
 """For each report, a tuple of members or a number, its probability for each answer."""

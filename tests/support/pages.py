@@ -9,6 +9,7 @@ from typing import Any
 
 from mechdesign.export import ExportSettings, export
 from mechdesign.survey import Survey
+from tests.support.browser import wait
 
 STAFF = """
 [survey]
@@ -95,13 +96,6 @@ def page_content(text: str) -> dict[str, Any]:
 def at(browser: Any, name: str) -> Any:
     """Return the element with an id."""
     return browser.find_element("id", name)
-
-
-def wait(browser: Any, test: Any) -> Any:
-    """Wait until a function returns something true, and return that."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(browser, 10).until(lambda _: test())
 
 
 def questions_of(browser: Any) -> list[str]:

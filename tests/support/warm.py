@@ -80,6 +80,14 @@ def run_script(script: Path, folder: Path, environment: Mapping[str, str], outpu
     return _asked(LIBRARIES, [str(script)], folder, environment, output)
 
 
+def run_alone(arguments: list[str], folder: Path, environment: Mapping[str, str], output: Path) -> int:
+    """Run a command that imports the package itself, in a folder that is on its path; return its exit code.
+
+    So it finds what is installed there: the process with the package imported has looked for that before.
+    """
+    return _asked(LIBRARIES, ["-m", *arguments], folder, environment, output)[0]
+
+
 def _asked(
     kind: str, arguments: list[str], folder: Path, environment: Mapping[str, str], output: Path
 ) -> tuple[int, float]:
@@ -159,6 +167,11 @@ def _command(arguments: list[str]) -> int:
 
 def _script(arguments: list[str]) -> int:
     assert "mechdesign" not in sys.modules
+    if arguments[0] == "-m":
+        sys.path.insert(0, os.getcwd())
+        sys.argv = ["mechdesign", *arguments[1:]]
+        runpy.run_module("mechdesign", run_name="__main__", alter_sys=True)
+        return 0
     sys.argv = arguments
     runpy.run_path(arguments[0], run_name="__main__")
     return 0

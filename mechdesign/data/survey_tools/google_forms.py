@@ -9,6 +9,7 @@ from mechdesign.data.identifiers import plain_name
 from mechdesign.data.survey_tools.export import (
     IDENTIFYING,
     TECHNICAL,
+    TIME,
     TIMES,
     Export,
     ExportColumn,
@@ -16,7 +17,6 @@ from mechdesign.data.survey_tools.export import (
     plain_text,
     short_name,
 )
-from mechdesign.data.survey_tools.identifying import TIME
 
 TOOL = "Google Forms"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, printable, suggestion
+from mechdesign.data.data_set import file_rows
 from mechdesign.data.decimals import DecimalSigns
-from mechdesign.data.forms import PLAIN, RECOGNIZED, FileForm
 from mechdesign.data.identifiers import is_person_column
 from mechdesign.data.survey_tools import (
     google_forms,
@@ -22,11 +22,17 @@ from mechdesign.data.survey_tools import (
     statistics_files,
     surveymonkey,
 )
-from mechdesign.data.survey_tools.export import IDENTIFYING, Export, ExportColumn, unique_name
-from mechdesign.data.survey_tools.identifying import identifying_reason
+from mechdesign.data.survey_tools.export import (
+    IDENTIFYING,
+    Export,
+    ExportColumn,
+    RowRule,
+    identifying_reason,
+    selected_rows,
+    unique_name,
+)
 from mechdesign.data.survey_tools.questions import ImportedQuestion, NoQuestionError, draft_item, draft_ticks
-from mechdesign.data.survey_tools.rows import RowRule, selected_rows
-from mechdesign.data.text_files import file_rows
+from mechdesign.data.text_files import PLAIN, RECOGNIZED, FileForm
 
 TOOLS = (qualtrics, surveymonkey, limesurvey, redcap, google_forms)
 """The tools whose exports are tables, in the order in which their marks are looked for."""

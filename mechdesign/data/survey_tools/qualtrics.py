@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 
 from mechdesign.data.identifiers import plain_name
-from mechdesign.data.outputs import IMPORT
 from mechdesign.data.survey_tools.export import (
     IDENTIFYING,
     TECHNICAL,
@@ -18,6 +17,7 @@ from mechdesign.data.survey_tools.export import (
     plain_text,
     unique_name,
 )
+from mechdesign.data.text_files import IMPORT
 
 TOOL = "Qualtrics"
 

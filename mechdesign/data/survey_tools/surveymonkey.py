@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mechdesign.data.identifiers import plain_name
-from mechdesign.data.outputs import RESPONSES
 from mechdesign.data.survey_tools.export import (
     FREE_TEXT,
     IDENTIFYING,
@@ -17,6 +16,7 @@ from mechdesign.data.survey_tools.export import (
     plain_text,
     short_name,
 )
+from mechdesign.data.text_files import RESPONSES
 
 TOOL = "SurveyMonkey"
 

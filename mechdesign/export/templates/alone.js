@@ -1,14 +1,12 @@
 
-// One tab at a time: what a device keeps is read and written behind a lock of the browser. A page that came
-// without encryption has no such locks: there a tab puts its own mark into the storage, and goes on if it stays.
+// One tab at a time, behind a lock of the browser. A page that came without encryption has none: there a tab
+// puts a mark into the storage, and goes on if it stays.
 
 const LOCK = `mechdesign lock ${FINGERPRINT}`;
-const PAUSE = 60; // milliseconds in which what one tab wrote arrives in the others
+const PAUSE = 60; // milliseconds in which what a tab writes arrives in others
 const LEASE = 10000; // milliseconds after which the mark of a closed tab is void
 
-function pause() {
-  return new Promise((done) => setTimeout(done, PAUSE));
-}
+const pause = (time = PAUSE) => new Promise((done) => setTimeout(done, time));
 
 async function marked(storage) {
   const own = hex(globalThis.crypto.getRandomValues(new Uint8Array(8)));
@@ -26,8 +24,9 @@ async function marked(storage) {
 async function alone(task, storage) {
   const locks = globalThis.navigator && globalThis.navigator.locks;
   if (locks) {
+    const busy = (await locks.query()).held.length;
     return locks.request(LOCK, async () => {
-      await pause();
+      await pause(busy ? 5 * PAUSE : PAUSE);
       return task();
     });
   }

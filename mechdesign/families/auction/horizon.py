@@ -21,7 +21,8 @@ from mechdesign.core.fields import amount, choice, frozen_problem, real, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.exact.numbers import rational
-from mechdesign.families.auction import OnlineAuction, greedy
+from mechdesign.families.auction import greedy
+from mechdesign.families.auction.online import OnlineAuction
 from mechdesign.families.auction.slot_rules import (
     UNIT,
     Slot,

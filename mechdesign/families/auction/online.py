@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_type
+from mechdesign.collect.base import CollectingMechanism, mechanism_type
 from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MethodError, ParameterError, counted, suggestion
@@ -21,7 +21,7 @@ from mechdesign.core.values import Forecast
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.rules import all_rules, amounts, slot_certificates, trial_certificates
 from mechdesign.families.auction.season import OWED, Bid, Decision, Season, is_name, price_limits
-from mechdesign.families.auction.season_tables import auction_operations, waiting_figures
+from mechdesign.families.auction.season_tables import SteppedAuction, auction_operations, waiting_figures
 from mechdesign.families.auction.slot_rules import (
     UNIT,
     Slot,
@@ -81,7 +81,7 @@ NOISES = ("laplace", "duchi", "piecewise")
 """Types of the mechanisms that a winner may report a task with."""
 
 
-class OnlineAuction(Mechanism):
+class OnlineAuction(SteppedAuction):
     """A reverse auction over many slots, truthful in each, that lets every user win a share of its slots.
 
     Parameters
@@ -367,7 +367,9 @@ class OnlineAuction(Mechanism):
 
     @cached_property
     def _certificates(self) -> tuple[Certificate, ...]:
-        return trial_certificates(self)
+        queues = self.policy == "online" and self.participation > 0
+        settings = (self.epsilon, self.tradeoff, self.reserve, queues, len(self.tasks))
+        return trial_certificates(self.rule, settings)
 
     def explained(self) -> tuple[str, ...]:
         if self.participation == 0 or self.policy == "static":

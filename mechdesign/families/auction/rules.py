@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from mechdesign.core.extensions import FormerAttribute, in_papers
 from mechdesign.exact.numbers import rational
 from mechdesign.families.auction import greedy, vcg
 from mechdesign.families.auction.slot_rules import UNIT, Slot, bid_prices, checked_bids, slot_of
-
-if TYPE_CHECKING:
-    from mechdesign.families.auction.online import OnlineAuction
 
 Money = int | Fraction
 Report = tuple[int, tuple[int, ...]]
@@ -482,16 +479,9 @@ def _certified(slot: Slot, used: Rule, scope: str) -> tuple[Certificate, ...]:
     )
 
 
-def trial_certificates(auction: OnlineAuction) -> tuple[Certificate, ...]:
-    """Return what an auction's rule does on its trial slot; the same settings are tried once."""
-    queues = auction.policy == "online" and auction.participation > 0
-    return _tried(
-        auction.rule, (auction.epsilon, auction.tradeoff, auction.reserve, queues, len(auction.tasks))
-    )
-
-
 @lru_cache(maxsize=256)
-def _tried(rule: Rule, settings: TrialSettings) -> tuple[Certificate, ...]:
+def trial_certificates(rule: Rule, settings: TrialSettings) -> tuple[Certificate, ...]:
+    """Return what a rule does on its trial slot; the same settings are tried once."""
     return _certified(trial_slot(*settings), rule, "checked on one random slot")
 
 

@@ -1,23 +1,25 @@
 """Tables and picture of an online auction: bids of a slot in, winners and payments out, readings, long waits.
 
-A reading is drawn by the mechanism of one report at the announced epsilon (:meth:`OnlineAuction.randomizer`),
-and the column of reports carries the digest of that mechanism: range and noise have to be the same on both
-sides. Fused are the reports of a slot that was decided, of its winners, and on tasks that were open.
+A reading is drawn by the mechanism of one report at the announced epsilon
+(:meth:`SteppedAuction.randomizer`), and the column of reports carries the digest of that mechanism: range
+and noise have to be the same on both sides. Fused are the reports of a slot that was decided, of its
+winners, and on tasks that were open.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import CollectingMechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import (
     CLIP,
     SEED,
@@ -44,12 +46,9 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.data.intake import Block, Source
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.families.auction.season import Bid, Member, Season
+from mechdesign.families.auction.season import Bid, Decision, Member, Season
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.files import one_at_a_time
-
-if TYPE_CHECKING:
-    from mechdesign.families.auction.online import OnlineAuction
 
 USER, TASK, READING = "user", "task", "reading"
 
@@ -70,7 +69,33 @@ STATE = Option("state", "path", "the file of the season; made with slot 1, repla
 REQUEST = Option("request", "texts", "a task that asks for data in this slot (default: by its period)")
 
 
-def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
+class SteppedAuction(Mechanism):
+    """What the tables use of an auction."""
+
+    tasks: tuple[str, ...]
+    epsilon: float
+    participation: float
+
+    @abstractmethod
+    def season(self, name: str | None = None) -> Season:
+        """Return the state before the first slot, of a new identity."""
+
+    @abstractmethod
+    def step(
+        self,
+        season: Season,
+        bids: Mapping[str, Bid],
+        slot: int | None = None,
+        requested: Iterable[str] | None = None,
+    ) -> Decision:
+        """Decide a slot and take it up in the season."""
+
+    @abstractmethod
+    def randomizer(self, low: float, high: float, noise: str = "laplace") -> CollectingMechanism[Any]:
+        """Return the mechanism for one task: a device randomizes with it, a server estimates."""
+
+
+def auction_operations(auction: SteppedAuction) -> tuple[Operation, ...]:
     """Return the operations on the tables of a season and of its readings.
 
     ``step`` decides a slot, and ``status`` says how the season stands. ``noise`` makes the reports of winners
@@ -114,7 +139,7 @@ def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
     )
 
 
-def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _stepped(auction: SteppedAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Decide the slot and save the state; only then yield what was decided."""
     (source,) = sources
     path, slot = _state(settings), settings["slot"]
@@ -141,7 +166,7 @@ def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settin
     yield {USER: np.array(decision.winners, dtype=object), PAYMENT: np.array(decision.payments)}
 
 
-def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
+def _status(auction: SteppedAuction, settings: Settings) -> Iterator[Block]:
     """Yield a row for each user; payments are added exactly, and rounded once."""
     season = _known_season(auction, settings)
     paid: dict[str, Fraction] = {}
@@ -162,7 +187,7 @@ def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
     }
 
 
-def _season(auction: OnlineAuction, path: str, slot: int, name: str | None) -> Season:
+def _season(auction: SteppedAuction, path: str, slot: int, name: str | None) -> Season:
     if Path(path).exists():
         return Season.load(path, auction.fingerprint, _share(auction), name)
     if slot != 1:
@@ -202,7 +227,7 @@ def _is_cost(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return (numbers >= 0.0) & np.isfinite(numbers)
 
 
-def _reading_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
+def _reading_operations(auction: SteppedAuction) -> tuple[Operation, ...]:
     """Return ``noise``, where the winners are, and ``fuse``, where the season is."""
     winner, task = Column(USER, "a winner of the slot"), Column(TASK, "a task that the winner reports on")
     report = Column(f"{READING}__...", "the report, marked with the digest of its noise", any_name=True)
@@ -236,7 +261,7 @@ def _reading_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
     )
 
 
-def _device(auction: OnlineAuction, settings: Settings) -> CollectingMechanism[Any]:
+def _device(auction: SteppedAuction, settings: Settings) -> CollectingMechanism[Any]:
     """Return the mechanism of one reading, which the options name."""
     for name in ("low", "high"):
         if settings[name] is None:
@@ -244,7 +269,7 @@ def _device(auction: OnlineAuction, settings: Settings) -> CollectingMechanism[A
     return auction.randomizer(settings["low"], settings["high"], settings["noise"] or DEFAULT_NOISE)
 
 
-def _noisy(auction: OnlineAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _noisy(auction: SteppedAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     device, rng = _device(auction, settings), auction.seeded(settings["seed"], "noise")
     require_columns(source, [USER, TASK, READING])
@@ -260,7 +285,7 @@ def _noisy(auction: OnlineAuction, sources: Sequence[Source], settings: Settings
         yield {USER: np.array(names, dtype=object), TASK: np.array(tasks, dtype=object), report: reports}
 
 
-def _pairs(auction: OnlineAuction, source: Source, block: Block) -> tuple[list[str], list[str]]:
+def _pairs(auction: SteppedAuction, source: Source, block: Block) -> tuple[list[str], list[str]]:
     """Return users and tasks of a block's rows; the tasks are those of the auction."""
     with located(source, USER):
         names = _texts("users", block[USER])
@@ -272,7 +297,7 @@ def _pairs(auction: OnlineAuction, source: Source, block: Block) -> tuple[list[s
     return names, tasks
 
 
-def _fused(auction: OnlineAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _fused(auction: SteppedAuction, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Fuse the reports of a slot that was decided: each of a winner, on a task that was open, and once."""
     device = _device(auction, settings)
     season = _known_season(auction, settings)
@@ -330,7 +355,7 @@ def _average(
     return float(estimate.value), float(estimate.standard_error), worst / math.sqrt(delta)
 
 
-def _known_season(auction: OnlineAuction, settings: Settings) -> Season:
+def _known_season(auction: SteppedAuction, settings: Settings) -> Season:
     """Return the season of a state file that exists."""
     return Season.load(_state(settings), auction.fingerprint, _share(auction), settings["season"])
 
@@ -341,7 +366,7 @@ def _state(settings: Settings) -> str:
     return str(settings["state"])
 
 
-def _share(auction: OnlineAuction) -> Fraction:
+def _share(auction: SteppedAuction) -> Fraction:
     """Return the participation that is promised, exactly."""
     return rational("participation", auction.participation)
 

@@ -29,8 +29,9 @@ from mechdesign.core.validation import finite_array
 from mechdesign.core.values import Matrix, Remark, Vector, changed
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.exact.randomness import float_down
-from mechdesign.families.auction import OnlineAuction, greedy, vcg
+from mechdesign.families.auction import greedy, vcg
 from mechdesign.families.auction.greedy import fitted_bound
+from mechdesign.families.auction.online import OnlineAuction
 from mechdesign.families.auction.rules import (
     Decided,
     all_rules,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import CollectingMechanism, Mechanism
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import rng_alone
 from mechdesign.core.certificate import WITHIN, Certificate
@@ -27,6 +27,7 @@ from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
+    SoldItems,
     items_in_words,
     menu_figures,
     menu_operations,
@@ -95,7 +96,7 @@ NOT_BUYING = -1
 """The item number of a user who stays out."""
 
 
-class ContractMenu(Mechanism):
+class ContractMenu(SoldItems):
     """A menu of (epsilon, payment) items that pays exactly what it promises.
 
     Parameters
@@ -125,6 +126,8 @@ class ContractMenu(Mechanism):
 
     type: ClassVar[str] = "contract-menu"
     exact_alternative = "it collects no reports: build 'duchi' with the epsilon of the item that was chosen"
+
+    terms: Terms
 
     def __init__(self, epsilon: Any, payment: Any, terms: Terms) -> None:
         self.terms = terms

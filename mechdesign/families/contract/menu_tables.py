@@ -14,15 +14,16 @@ average in which users who sell more privacy count for more: where values and pr
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import CollectingMechanism, mechanism_type
+from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_type
 from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,
@@ -42,10 +43,8 @@ from mechdesign.collect.collecting import (
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, named_option
 from mechdesign.core.validation import number
 from mechdesign.data.intake import Block, Source
+from mechdesign.families.contract.noise import NumberNoise
 from mechdesign.show.figure import Figure, Intervals, Line, Mark, Panel, Points
-
-if TYPE_CHECKING:
-    from mechdesign.families.contract.menu import ContractMenu
 
 Array = NDArray[np.float64]
 Items = NDArray[np.int64]
@@ -69,6 +68,47 @@ MOST_EXPLAINED = 8
 """Items of a menu that are put into sentences."""
 
 
+class Scale(Protocol):
+    """What the terms of a menu state about the data."""
+
+    @property
+    def data_range(self) -> float:
+        """The width of the range of the data."""
+
+    @property
+    def confidence(self) -> float:
+        """The probability with which errors are within alpha."""
+
+
+class SoldItems(Mechanism):
+    """What the tables use of a menu."""
+
+    noise: NumberNoise
+    terms: Scale
+
+    @property
+    @abstractmethod
+    def items(self) -> Array:
+        """The distinct items as rows (epsilon, payment), largest epsilon first."""
+
+    @property
+    @abstractmethod
+    def variances(self) -> Array:
+        """The largest variance of a report of each item, in the units of the data."""
+
+    @abstractmethod
+    def choose(self, theta: Any) -> Items:
+        """Return the number of the best item for each theta, -1 for those who stay out."""
+
+    @abstractmethod
+    def randomizer(self, item: int, low: float = 0.0) -> CollectingMechanism[Any]:
+        """Return the local randomizer of one item as a mechanism of its own, for its buyers' devices."""
+
+    @abstractmethod
+    def alpha(self, confidence: float | None = None) -> float:
+        """Return the error that the average of the reports keeps with this probability, eq. (4.1)."""
+
+
 def items_in_words(items: NDArray[np.float64]) -> list[str]:
     """Return each item (epsilon, payment) in a sentence; of a long menu the first few.
 
@@ -83,7 +123,7 @@ def items_in_words(items: NDArray[np.float64]) -> list[str]:
     return [*sentences, *([f"{rest} more items follow, with less epsilon and less pay."] if rest else [])]
 
 
-def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
+def menu_operations(menu: SoldItems) -> tuple[Operation, ...]:
     """Return ``choose``: who takes which item, at which epsilon, for which payment."""
     takes = Column("type", "a privacy preference > 0: the price of one unit of epsilon", any_name=True)
     gives = (
@@ -104,7 +144,7 @@ def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
     )
 
 
-def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _chosen(menu: SoldItems, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     column = data_column(source, settings, menu)
     copied = list(settings["keep"] or [])
@@ -133,7 +173,7 @@ def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -
         }
 
 
-def report_operations(menu: ContractMenu) -> tuple[Operation, ...]:
+def report_operations(menu: SoldItems) -> tuple[Operation, ...]:
     """Return ``noise``, on the buyers' side, and ``fuse``, on the collector's."""
     value = Column("value", "the datum of each user; name it with --column", any_name=True)
     reports = Column(marked("value", menu.survey_digest), "the report of each buyer", any_name=True)
@@ -166,7 +206,7 @@ def report_operations(menu: ContractMenu) -> tuple[Operation, ...]:
     )
 
 
-def device(menu: ContractMenu, item: int, low: float, exact: bool) -> CollectingMechanism[Any]:
+def device(menu: SoldItems, item: int, low: float, exact: bool) -> CollectingMechanism[Any]:
     """Return the mechanism that draws the reports of an item.
 
     Examples
@@ -199,7 +239,7 @@ def report_values(mechanism: CollectingMechanism[Any], reports: NDArray[Any]) ->
     return np.array(values)[places.ravel()]
 
 
-def _noisy(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _noisy(menu: SoldItems, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     if not settings["column"]:
         raise ParameterError(named_option("column"), "is missing", "name the column of the users' values")
@@ -250,7 +290,7 @@ def _draws(
     return result
 
 
-def item_column(menu: ContractMenu, source: Source, block: Block) -> Items:
+def item_column(menu: SoldItems, source: Source, block: Block) -> Items:
     """Return the items of a block's rows; where their epsilons stand next to them, those have to agree."""
     most = len(menu.items) - 1
     items = number_column(
@@ -274,7 +314,7 @@ def item_column(menu: ContractMenu, source: Source, block: Block) -> Items:
     return items
 
 
-def _fused(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _fused(menu: SoldItems, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     parts: list[tuple[Items, Array]] = []
     for source in sources:
         column = report_column(source, settings, menu)
@@ -292,7 +332,7 @@ def _fused(menu: ContractMenu, sources: Sequence[Source], settings: Settings) ->
     yield fused(menu, items, np.concatenate([reports for _, reports in parts]))
 
 
-def fused(menu: ContractMenu, items: Items, reports: Array) -> Block:
+def fused(menu: SoldItems, items: Items, reports: Array) -> Block:
     """Return the averages of the buyers' reports, with equal weights and with those of the least noise."""
     variances, count = menu.variances[items], len(items)
     averages, errors = [math.fsum(reports) / count], [math.sqrt(math.fsum(variances)) / count]

@@ -29,7 +29,6 @@ from mechdesign.core.errors import counted
 from mechdesign.core.fields import amount, checked, frozen_problem, real, whole
 from mechdesign.core.problem import Method, Outcome, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.families.contract.allocation import ROUNDING, UNIT, Costs, best_within_budget, least_error
 from mechdesign.families.contract.incentives import audit_menu
@@ -47,6 +46,7 @@ from mechdesign.families.contract.population import (
 )
 from mechdesign.families.contract.privacy_contract import PrivacyContract, best_deviation
 from mechdesign.solvers.least_squares import increasing_blocks
+from mechdesign.solvers.solve import solve
 
 Array = NDArray[np.float64]
 

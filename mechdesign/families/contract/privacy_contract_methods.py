@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Method, Outcome
-from mechdesign.core.sensitivity import Binding
 from mechdesign.families.contract.allocation import (
     Allocation,
     Costs,
@@ -44,6 +43,7 @@ from mechdesign.families.contract.payments import Posted, Rules, post, post_enou
 from mechdesign.families.contract.population import Population
 from mechdesign.families.contract.privacy_contract import PrivacyContract
 from mechdesign.solvers.convex import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
+from mechdesign.solvers.sensitivity import Binding
 from mechdesign.solvers.statement import statement_method
 
 Array = NDArray[np.float64]

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.oracle import Oracle, best_size, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, whole
@@ -22,6 +21,7 @@ from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.families.deployed.systems import KaryRandomizer, RapporSystem, System, system_of
+from mechdesign.primitives.oracle import Oracle, best_size, subset_variance
 
 DEPLOYED = "as-deployed"
 OPTIMUM = "subset-selection"

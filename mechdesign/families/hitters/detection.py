@@ -48,6 +48,12 @@ CACHED_STEP = 18
 LARGE_TABLE_WEIGHT = 8.0
 """Additions to tables of more than 2^18 entries take about eight times as long (measured: 27 and 3 ns)."""
 
+MULTIPLES = np.geomspace(0.02, 1.0, 200)
+"""The shares at which the expected number of prefixes that are kept is looked at, in units of the largest."""
+
+NEARBY = 4
+"""So near to the normal law's quantile the binomial one is looked for first."""
+
 SLACK = 1.0 + 1e-9
 """More than the relative error of a binomial tail in doubles."""
 
@@ -113,12 +119,17 @@ def binomial_thresholds(users: Any, chance: float, alarm: float) -> Wholes:
 
 def _expected_thresholds(users: Wholes, chance: float, alarm: float) -> tuple[Wholes, Wholes]:
     """Return numbers a little below and above the thresholds, by the normal law with its skewness."""
-    from statistics import NormalDist
-
-    z = -NormalDist().inv_cdf(min(alarm, 0.5))
+    z = _normal_quantile(alarm)
     skewed = users * chance + (z * z - 1.0) * (1.0 - 2.0 * chance) / 6.0
     near = np.floor(skewed + z * np.sqrt(users * chance * (1.0 - chance)) + 0.5).astype(np.int64)
     return near - 1, near + 2
+
+
+def _normal_quantile(tail: float) -> float:
+    """Return the normal quantile of an upper tail, at least 0."""
+    from statistics import NormalDist
+
+    return -NormalDist().inv_cdf(min(tail, 0.5))
 
 
 @dataclass(frozen=True)
@@ -237,41 +248,46 @@ class Detection:
         """Return the least share that is listed with probability ``1 - failure``; infinity where none is."""
         return _least_share(self, failure)
 
+    def may_list(self, share: float, failure: float) -> bool:
+        """Return whether :meth:`least_share` can be below a share, by a single look: losses fall in shares.
+
+        Examples
+        --------
+        >>> design = Detection(10_000, 0.55, 0.125, 3, design_levels([6, 12], [0.4, 0.6], [1e-3, 1e-4]))
+        >>> design.may_list(0.058, 0.1), design.may_list(0.059, 0.1)
+        (False, True)
+        """
+        return share >= 1.0 or self.loss(share) <= failure
+
     def held(self, level: Level) -> float:
         """Return D: how many prefixes that somebody has are kept on average at most."""
-        sizes = self._sizes(level)
-        pick = np.unique(np.linspace(0, len(sizes.low) - 1, 17).astype(np.int64))
-        worst = 1.0
-        for first, last in zip(pick, pick[1:] if len(pick) > 1 else pick, strict=False):
-            least, most, threshold = int(sizes.low[first]), int(sizes.high[last]), int(sizes.first[first])
-            if least < 1:
-                return math.inf
-            shares = np.geomspace(0.02, 1.0, 200) * max(threshold / least - self.other, 1e-12) * 2.0
-            shares /= self.own - self.other
-            chance = np.minimum(self.other + shares * (self.own - self.other) * most / least, 1.0)
-            tail = np.where(threshold <= most * chance + 1.0, 1.0, upper_tail(threshold, most, chance))
-            floor = float(upper_tail(threshold, most, self.other)) if first == 0 else 0.0
-            worst = max(worst, float(((tail[1:] - floor) / shares[:-1]).max()), 1.0 / float(shares[-1]))
-        return worst
+        return _held(self.users, self.own, self.other, level.share, level.alarm)
 
-    @cached_property
+    @property
     def survivors(self) -> tuple[float, ...]:
         """How many prefixes are kept after each level on average at most, known ones included."""
-        result, before = [], 1.0
-        for level in self.levels:
-            sizes = self._sizes(level)
-            candidates = before * 2.0**level.step
-            rare = sizes.outside * self.users  # there are no more prefixes that somebody has than users
-            before = candidates * level.alarm * SLACK + self.held(level) + rare + self.known
-            result.append(before)
+        *_, last = self._entering
+        return (*self._entering[1:], self._after(self.levels[-1], last))
+
+    @cached_property
+    def _entering(self) -> tuple[float, ...]:
+        """How many prefixes each level extends on average at most."""
+        result = [1.0]
+        for level in self.levels[:-1]:
+            result.append(self._after(level, result[-1]))
         return tuple(result)
+
+    def _after(self, level: Level, before: float) -> float:
+        """Return how many prefixes are kept after a level that extends so many."""
+        candidates = before * 2.0**level.step
+        rare = self._sizes(level).outside * self.users  # no more prefixes that somebody has than users
+        return candidates * level.alarm * SLACK + self.held(level) + rare + self.known
 
     @property
     def false_strings(self) -> float:
         """How many listed strings nobody has, on average at most."""
         last = self.levels[-1]
-        before = self.survivors[-2] if len(self.levels) > 1 else 1.0
-        return before * 2.0**last.step * last.alarm * SLACK
+        return self._entering[-1] * 2.0**last.step * last.alarm * SLACK
 
     @property
     def work(self) -> float:
@@ -279,11 +295,31 @@ class Detection:
 
         Prefixes below a threshold that the server follows for guesses come on top.
         """
-        total, before = 0.0, 1.0
-        for level, after in zip(self.levels, self.survivors, strict=True):
+        total = 0.0
+        for level, before in zip(self.levels, self._entering, strict=True):
             total += before * level_work(self.users * level.share, self.buckets, level.start, level.step)
-            before = after
         return total
+
+
+@lru_cache(maxsize=256)
+def _held(users: int, own: float, other: float, share: float, alarm: float) -> float:
+    """Return D of a level; designs that differ in another level ask for the same."""
+    sizes = group_sizes(users, share, other, alarm)
+    pick = np.unique(np.linspace(0, len(sizes.low) - 1, 17).astype(np.int64))
+    pairs = list(zip(pick, pick[1:] if len(pick) > 1 else pick, strict=False))
+    if any(sizes.low[first] < 1 for first, _ in pairs):
+        return math.inf
+    worst = 1.0
+    for first, last in pairs:
+        least, most, threshold = int(sizes.low[first]), int(sizes.high[last]), int(sizes.first[first])
+        shares = MULTIPLES * max(threshold / least - other, 1e-12) * 2.0
+        shares /= own - other
+        chance = np.minimum(other + shares * (own - other) * most / least, 1.0)
+        tail, unknown = np.ones(len(shares)), threshold > most * chance + 1.0
+        tail[unknown] = upper_tail(threshold, most, chance[unknown])
+        floor = float(upper_tail(threshold, most, other)) if first == 0 else 0.0
+        worst = max(worst, float(((tail[1:] - floor) / shares[:-1]).max()), 1.0 / float(shares[-1]))
+    return worst
 
 
 @lru_cache(maxsize=64)
@@ -335,6 +371,11 @@ def single_test_bound(users: int, own: float, other: float, failure: float, alar
 def _last_within(users: int, chance: float, failure: float) -> int:
     """Return the largest t with P(Bin(users, chance) < t) <= failure."""
     low, high = 0, users + 1
+    near = users * chance - _normal_quantile(failure) * math.sqrt(users * chance * (1.0 - chance))
+    for guess in (int(near) - NEARBY, int(near) + NEARBY):  # they shorten the search, nothing else
+        if low < guess < high:
+            below = float(lower_tail(guess, users, chance)) <= failure
+            low, high = (guess, high) if below else (low, guess)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if float(lower_tail(middle, users, chance)) <= failure else (low, middle)

@@ -22,8 +22,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.hitters.detection import Detection, design_levels, single_test_bound
-from mechdesign.families.hitters.prefix_hashing import MOST_STEP
-from mechdesign.families.hitters.prefix_reports import MOST_BUCKETS, BucketWeights, PrefixReports
+from mechdesign.families.hitters.prefix_hashing import MOST_STEP, BucketWeights
+from mechdesign.families.hitters.prefix_reports import MOST_BUCKETS, PrefixReports
 from mechdesign.families.hitters.search import SearchSetting
 from mechdesign.families.hitters.string_code import (
     LEAST_BITS,

@@ -129,8 +129,9 @@ def improved(setting: SearchSetting, lengths: tuple[int, ...]) -> Detection | No
                 total = sum(numbers[:count])
                 trial = [number / total for number in numbers[:count]], numbers[count:]
                 design = _design(setting, lengths, *trial)
-                value = _judged(setting, design)
-                if value < least * (1.0 - 1e-7):
+                better = least * (1.0 - 1e-7)
+                value = _judged(setting, design, better)
+                if value < better:
                     best, least, (shares, extra), moved = design, value, trial, True
     return best if math.isfinite(least) else None
 
@@ -140,22 +141,23 @@ def _design(
 ) -> Detection | None:
     """Return the design with these expected false prefixes after each level; the last has all that may be."""
     levels: tuple[Level, ...] = ()
-    survivors = 1.0
+    design: Detection | None = None
     for length, share, false in zip(lengths, shares, [*extra, setting.false_strings], strict=True):
         start = levels[-1].length if levels else 0
+        survivors = design.survivors[-1] if design is not None else 1.0
         alarm = false / (survivors * 2.0 ** (length - start)) * (1.0 - 1e-8)
         if not 0.0 < alarm < 1.0:
             return None
         levels = (*levels, replace(design_levels([length], [share], [alarm])[0], start=start))
         design = Detection(setting.users, setting.own, setting.other, setting.buckets, levels, setting.known)
-        survivors = design.survivors[-1]
     return design
 
 
-def _judged(setting: SearchSetting, design: Detection | None) -> float:
+def _judged(setting: SearchSetting, design: Detection | None, below: float = math.inf) -> float:
+    """Return the least share that a design lists; infinity beyond the limits, and where it is not below."""
     if design is None or design.false_strings > setting.false_strings or design.work > setting.work:
         return math.inf
-    return design.least_share(setting.failure)
+    return design.least_share(setting.failure) if design.may_list(below, setting.failure) else math.inf
 
 
 def run_enumeration(problem: HeavyHitters) -> Outcome:

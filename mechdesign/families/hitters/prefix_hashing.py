@@ -20,14 +20,18 @@ signs: g - 1 additions a report and s 2^s for the transform, instead of 2^s eval
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.exact.bits import compiled
+from mechdesign.exact.randomness import TOTAL, exp_written
 
 Words = NDArray[np.uint64]
 Buckets = NDArray[np.uint8]
@@ -221,3 +225,42 @@ def text_supports(seeds: Words, values: Buckets, texts: Words, length: int, buck
         for place, text in enumerate(inside):
             counts[place] += np.count_nonzero(hashes(part, text, buckets) == own)
     return counts
+
+
+@dataclass(frozen=True)
+class BucketWeights:
+    """Integer weights of randomized response on 2^bits buckets.
+
+    Attributes
+    ----------
+    bits : int
+    other : int
+        Out of 2^62, of each bucket that is not the own one.
+
+    Examples
+    --------
+    >>> weights = BucketWeights.of(2.0, 3)
+    >>> [round(float(share), 6) for share in weights.support_shares()]
+    [0.513519, 0.125]
+    """
+
+    bits: int
+    other: int
+
+    @classmethod
+    def of(cls, epsilon: float, bits: int) -> Self:
+        """Return the weights that use all of epsilon, rounded so that privacy holds exactly."""
+        return cls(bits, math.ceil(TOTAL / (exp_written(epsilon) + (1 << bits) - 1)))
+
+    @property
+    def own(self) -> int:
+        """The weight of the own bucket."""
+        return TOTAL - ((1 << self.bits) - 1) * self.other
+
+    def support_shares(self) -> tuple[Fraction, Fraction]:
+        """Return p and q: probabilities that a report supports the own prefix, and another one.
+
+        Another prefix has the own bucket with probability 2^-bits exactly, and any bucket is reported with
+        probability 2^-bits on average over the hash functions.
+        """
+        return Fraction(self.own, TOTAL), Fraction(1, 1 << self.bits)

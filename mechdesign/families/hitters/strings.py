@@ -86,7 +86,7 @@ class SupportLimits(Limits):
     def _first_inside(self, tail: float) -> tuple[Array, Array]:
         """Return two shares each, between which the first is that is not left out; both 0 where that is 0."""
         steps = np.linspace(0.0, 1.0, GRID)[:, None] * np.clip(self.value, 0.0, 1.0)
-        inside = np.array([~self._is_too_small(step, tail) for step in steps])
+        inside = ~self._is_too_small(steps, tail)
         inside[-1] = True
         first = inside.argmax(axis=0)
         places = np.arange(len(self.supports))

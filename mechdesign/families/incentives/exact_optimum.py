@@ -16,7 +16,6 @@ import numpy as np
 
 from mechdesign.core.errors import counted
 from mechdesign.core.problem import Outcome
-from mechdesign.core.sensitivity import Binding
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed, short_text
 from mechdesign.families.incentives.deviations import ExactAudit, ExactRule
@@ -26,6 +25,7 @@ from mechdesign.families.incentives.program import DirectProgram, Lie, adjacent_
 from mechdesign.solvers.exact_linear import ExactOptimum, IntegerProgram, solve_exactly
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 from mechdesign.solvers.linear_systems import CommonFractions
+from mechdesign.solvers.sensitivity import Binding
 
 MOST_ROUNDS = 60
 """Rounds of added deviations, before all are added."""

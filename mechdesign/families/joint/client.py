@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,10 @@ from mechdesign.core.errors import DataError, MethodError, ModelFileError, count
 from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.exact.bits import Packed, as_texts
 from mechdesign.exact.numbers import plain
-from mechdesign.exact.randomness import Rng
+from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.families.joint.estimate import JointEstimate
+from mechdesign.primitives.attributes import AttributeMechanism
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
-
-if TYPE_CHECKING:
-    from mechdesign.families.joint.response import JointResponse
 
 LARGEST_FILE = 1 << 27
 MOST_MADE = 1 << 62
@@ -123,12 +123,35 @@ COUNT_FORMAT = "mechdesign-report-count"
 COUNT = "count of reports"
 
 
-def promised(mechanism: JointResponse) -> str:
+class PermanentBits(AttributeMechanism[JointEstimate]):
+    """What a client uses of the mechanism."""
+
+    reports_per_user: int
+
+    @property
+    @abstractmethod
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the guarantee."""
+
+    @abstractmethod
+    def read(self, reports: Any) -> Packed:
+        """Return reports or permanent responses as packed bits, from those or from texts."""
+
+    @abstractmethod
+    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
+        """Return a report for permanent bits, drawn again."""
+
+    @abstractmethod
+    def _report_source(self, rng: Rng) -> BitSource:
+        """Return uniform integers for reports; a seed gives others than for permanent responses."""
+
+
+def promised(mechanism: PermanentBits) -> str:
     """Return the number of reports that the guarantee covers, as a string."""
     return counted(mechanism.reports_per_user, "report")
 
 
-def require_left(mechanism: JointResponse, count: int, where: str = "reports") -> None:
+def require_left(mechanism: PermanentBits, count: int, where: str = "reports") -> None:
     """Raise MethodError when no further report keeps the guarantee."""
     if mechanism.limited and count >= mechanism.reports_per_user:
         raise MethodError(
@@ -138,7 +161,7 @@ def require_left(mechanism: JointResponse, count: int, where: str = "reports") -
         )
 
 
-def begin_count(mechanism: JointResponse, path: str | os.PathLike[str], bits: Packed) -> None:
+def begin_count(mechanism: PermanentBits, path: str | os.PathLike[str], bits: Packed) -> None:
     """Write the count of permanent responses that were never reported from; over nothing that exists."""
     with one_at_a_time(path, ModelFileError):
         require_fresh(path)
@@ -159,7 +182,7 @@ def require_fresh(path: str | os.PathLike[str]) -> None:
         )
 
 
-def count_report(mechanism: JointResponse, path: str | os.PathLike[str], bits: Packed) -> int:
+def count_report(mechanism: PermanentBits, path: str | os.PathLike[str], bits: Packed) -> int:
     """Count one more report of these permanent responses, and return how many were made with it.
 
     Raises
@@ -214,7 +237,7 @@ class PermanentResponse:
     """
 
     @former_arguments(made="report_count")
-    def __init__(self, mechanism: JointResponse, bits: Packed, report_count: int = 0) -> None:
+    def __init__(self, mechanism: PermanentBits, bits: Packed, report_count: int = 0) -> None:
         self.mechanism, self.bits, self.report_count = mechanism, bits, report_count
         self.path: Path | None = None
 
@@ -318,7 +341,7 @@ class PermanentResponse:
         return there.report_count
 
     @classmethod
-    def load(cls, mechanism: JointResponse, path: str | os.PathLike[str]) -> Self:
+    def load(cls, mechanism: PermanentBits, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote, for the same mechanism.
 
         Raises
@@ -338,7 +361,7 @@ class PermanentResponse:
         return response
 
     @staticmethod
-    def _document(mechanism: JointResponse, path: str | os.PathLike[str]) -> dict[str, Any]:
+    def _document(mechanism: PermanentBits, path: str | os.PathLike[str]) -> dict[str, Any]:
         document = read_kept(path, RESPONSE_FORMAT, RESPONSE, mechanism)
         texts = document.get("bits")
         if not isinstance(texts, list) or not texts:

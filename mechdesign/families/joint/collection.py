@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
@@ -34,6 +33,7 @@ from mechdesign.core.values import Remark
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint.one_bit import FORMS, TWO, least_bit_flip
 from mechdesign.families.joint.response import JointResponse
+from mechdesign.primitives.attributes import Attributes
 
 Array = NDArray[np.float64]
 

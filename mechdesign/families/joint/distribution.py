@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, suggestion
@@ -54,6 +53,7 @@ from mechdesign.families.joint.penalized import (
 )
 from mechdesign.families.joint.report_origin import maker_note, require_maker
 from mechdesign.families.joint.response import channel
+from mechdesign.primitives.attributes import Attributes
 
 if TYPE_CHECKING:
     import cvxpy

@@ -32,6 +32,7 @@ from mechdesign.families.joint.one_bit import bit_places
 from mechdesign.families.joint.one_hot import (
     AttributeBits,
     Codes,
+    NoisyBits,
     PackedBits as Packed,
     attribute_bits,
     bits_of,
@@ -52,7 +53,6 @@ from mechdesign.show.panels import MOST_PANELS, table_figures, together
 from mechdesign.show.tables import table, to_error
 
 if TYPE_CHECKING:
-    from mechdesign.families.joint.response import JointResponse
     from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -286,7 +286,7 @@ class JointEstimate(CrossTable):
 
     def __init__(
         self,
-        mechanism: JointResponse,
+        mechanism: NoisyBits,
         patterns: Packed,
         counts: Codes,
         population: bool = False,

@@ -11,7 +11,7 @@ small matrices.
 **Effects.**
 The debiased bits of an attribute, brought to the sum 1, have coordinates: 1, and one for each row of
 Helmert's basis. A product of coordinates over attributes is an unbiased estimate of that coordinate of the
-joint table (:mod:`mechdesign.collect.attributes`), and its mean over users is had like the
+joint table (:mod:`mechdesign.primitives.attributes`), and its mean over users is had like the
 likelihood, from two parts of the attributes.
 
 **Maximum**, with a proof of how far a distribution can be from it.

@@ -23,17 +23,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import DataError, ParameterError, counted, unread
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.exact.bits import Packed, read_sets
 from mechdesign.families.joint.one_bit import bit_places, bit_starts, bit_widths
+from mechdesign.primitives.attributes import Attributes
 from mechdesign.work.files import read_text
 
 PackedBits = NDArray[np.uint8]
@@ -165,6 +165,19 @@ class BitNoise:
         """Return the variances of a debiased bit of one report: of a true 1, and of a true 0."""
         gain = (self.own - self.other) ** 2
         return self.own * (1.0 - self.own) / gain, self.other * (1.0 - self.other) / gain
+
+
+class NoisyBits(Protocol):
+    """What estimates use of the mechanism that made the reports."""
+
+    attributes: Attributes
+
+    @property
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
+
+    def bit_noise(self, linked: int = 1) -> tuple[BitNoise, BitNoise | None]:
+        """Return the noise of one-hot bits and of single ones, of several reports linked to their user."""
 
 
 @dataclass(frozen=True)

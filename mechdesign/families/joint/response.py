@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
@@ -50,7 +49,8 @@ from mechdesign.families.joint.repeated import (
     linked_counts,
     sequence_chances,
 )
-from mechdesign.families.joint.tables import joint_operations
+from mechdesign.families.joint.tables import TabledBits, joint_operations
+from mechdesign.primitives.attributes import Attributes
 
 PIECES = 32
 """Blocks of reports that are kept apart before they are counted together."""
@@ -131,7 +131,7 @@ PIECE = 1 << 16
 """Users whose bits are drawn at a time."""
 
 
-class JointResponse(AttributeMechanism[JointEstimate]):
+class JointResponse(TabledBits):
     """Report a bit per value, or one for two values: kept bits are flipped once, reported bits drawn again.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance

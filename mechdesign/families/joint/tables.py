@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.attributes import MARGINAL, Attributes, encoded, people
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
@@ -32,13 +33,11 @@ from mechdesign.data.intake import Block, Source
 from mechdesign.data.tidy import AskedTables
 from mechdesign.exact.bits import Packed, as_texts, width
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import bit_source
-from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh
+from mechdesign.exact.randomness import BitSource, bit_source
+from mechdesign.families.joint.client import PermanentBits, begin_count, count_report, promised, require_fresh
 from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate, JointTable
 from mechdesign.families.joint.one_hot import titles
-
-if TYPE_CHECKING:
-    from mechdesign.families.joint.response import JointResponse
+from mechdesign.primitives.attributes import MARGINAL, Attributes, encoded, people
 
 REPORT, PERMANENT = "report", "permanent"
 TABLES = (".csv", ".parquet", ".pq")
@@ -65,7 +64,36 @@ def kept_mark(digest: str) -> str:
     return hashlib.sha256(f"permanent {digest}".encode()).hexdigest()
 
 
-def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
+class TabledBits(PermanentBits):
+    """What tables use of the mechanism."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """The bits of a report: one per value of every attribute, or one for two values."""
+
+    @property
+    @abstractmethod
+    def one_bit(self) -> bool:
+        """Whether an attribute with two values has one bit."""
+
+    @property
+    @abstractmethod
+    def _keeps_truth(self) -> bool:
+        """Whether permanent responses hold true answers, since reports have all the noise (redraw = 0)."""
+
+    @abstractmethod
+    def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
+        """Return the permanent bits of values (n, d), packed."""
+
+    @abstractmethod
+    def estimate_linked(
+        self, tables: Sequence[Any], population: bool = False, **options: Any
+    ) -> JointEstimate:
+        """Return the joint distribution from several reports of every user."""
+
+
+def joint_operations(mechanism: TabledBits) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
     takes = people(titles(mechanism.attributes))
     digits = 2 * width(mechanism.bits)
@@ -122,14 +150,14 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
 # Clients
 
 
-def _randomized(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: TabledBits, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw_reports(mechanism._draw_permanent(codes, bits), bits))}
 
 
-def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _remembered(mechanism: TabledBits, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield permanent responses; the count of their reports begins before they are there."""
     state = _state(mechanism, settings)
     if state:
@@ -146,7 +174,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
         begin_count(mechanism, state, np.concatenate(blocks))
 
 
-def _state(mechanism: JointResponse, settings: Settings) -> Any:
+def _state(mechanism: TabledBits, settings: Settings) -> Any:
     """Return the file that counts reports; without one, any number of reports has to keep the guarantee."""
     state = settings["state"]
     if mechanism.limited and not state:
@@ -161,7 +189,7 @@ def _state(mechanism: JointResponse, settings: Settings) -> Any:
     return state
 
 
-def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _reported(mechanism: TabledBits, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield reports; with a count, only after they were counted."""
     (source,) = sources
     state = _state(mechanism, settings)
@@ -185,7 +213,7 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
         yield {marked(REPORT, mechanism.survey_digest): as_texts(mechanism.draw_reports(permanent, bits))}
 
 
-def _permanent(mechanism: JointResponse, source: Source, column: str) -> Iterator[Packed]:
+def _permanent(mechanism: TabledBits, source: Source, column: str) -> Iterator[Packed]:
     for block in source.blocks([column]):
         with located(source, column):
             permanent = mechanism.read(block[column])
@@ -195,7 +223,7 @@ def _permanent(mechanism: JointResponse, source: Source, column: str) -> Iterato
 # Server
 
 
-def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointTables:
+def _estimated(mechanism: TabledBits, sources: Sequence[Source], settings: Settings) -> JointTables:
     estimate = _linked(mechanism, sources, settings) if settings["linked"] else None
     if estimate is None:
         estimate = estimated(mechanism, sources, settings)
@@ -228,7 +256,7 @@ def _tables(estimate: JointEstimate, attributes: Attributes, settings: Settings)
     )
 
 
-def _linked(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointEstimate:
+def _linked(mechanism: TabledBits, sources: Sequence[Source], settings: Settings) -> JointEstimate:
     """Return the estimate from files with reports of the same users."""
     tables = []
     for source in sources:

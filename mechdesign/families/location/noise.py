@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from mechdesign.collect.codec import checked_area
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import UnknownNameError
+from mechdesign.core.errors import CertificateError, UnknownNameError
 from mechdesign.core.fields import amount, checked, frozen_problem, real
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
-from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
-from mechdesign.families.location.mechanism import planar_epsilon
+from mechdesign.families.location.lattice import PlanarLattice
+from mechdesign.families.location.location_audit import LocationAudit
+from mechdesign.families.location.mechanism import LocationMechanism, PlanarLaplace, planar_epsilon
 
-if TYPE_CHECKING:
-    from mechdesign.families.location.papers.noise import TruncatedPlanarLaplace
+
+class PublishedNoise(Protocol):
+    """Noise of a source that is to be measured and refused."""
+
+    radius: float
+
+    @property
+    def mean_distance(self) -> float:
+        """The expected distance: (2 - (t^2 + 2 t + 2) e^-t) / (eps (1 - (1 + t) e^-t)), t = eps radius."""
+
+    def audit(self) -> LocationAudit:
+        """Return the audit, which fails: two places and a report that one of them excludes."""
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the certificate of its privacy, which fails."""
+
+    def refusal(self) -> CertificateError:
+        """Return the error that says why it is not built, with the witness."""
 
 
 @frozen_problem()
@@ -91,7 +108,7 @@ class LocationNoise(Problem[LocationMechanism]):
         """The mechanism of real numbers."""
         return PlanarLaplace(self.epsilon, self.beta, self.area)
 
-    def noise(self, variables: Variables) -> LocationMechanism | TruncatedPlanarLaplace:
+    def noise(self, variables: Variables) -> LocationMechanism | PublishedNoise:
         """Return the noise that ``variables["noise"]`` names: lattice, laplace, or one of a source.
 
         Those of the sources are found by ``published_noise`` in a home.
@@ -102,7 +119,7 @@ class LocationNoise(Problem[LocationMechanism]):
         if name == "laplace":
             return self.laplace
         published = companion(type(self), "published_noise")
-        others: Mapping[str, TruncatedPlanarLaplace] = {} if published is None else published(self)
+        others: Mapping[str, PublishedNoise] = {} if published is None else published(self)
         if name not in others:
             *names, last = "lattice", "laplace", *others
             raise UnknownNameError("noise", f"no '{name}'", f"use {', '.join(names)} or {last}")

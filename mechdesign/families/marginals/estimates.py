@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MissingPackageError, counted
 from mechdesign.core.extensions import former_arguments
@@ -33,13 +31,22 @@ from mechdesign.families.marginals.marginal_table import (
 )
 from mechdesign.families.marginals.penalized import PENALTY, Fold, PenalizedTables
 from mechdesign.families.marginals.views import MOST_CELLS, Observed, effect_variance, require_cells, residual
+from mechdesign.primitives.attributes import AttributeMechanism, Attributes
+from mechdesign.primitives.oracle import Oracle
 from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:
-    from mechdesign.families.marginals.release import MarginalRelease
     from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
+View = tuple[int, ...]
+
+
+class ViewMechanism(AttributeMechanism["ReleasedMarginals"]):
+    """What estimates use of a mechanism of views."""
+
+    views: tuple[View, ...]
+    oracles: tuple[Oracle, ...]
 
 
 def mbi_measurements(
@@ -67,7 +74,6 @@ def mbi_measurements(
     return domain, measurements
 
 
-View = tuple[int, ...]
 Counts = tuple[Sequence[Codes], Sequence[int]]
 """Counts of the reports of every view, and how many there are."""
 
@@ -125,7 +131,7 @@ class ReleasedMarginals(CrossTables):
     @classmethod
     def from_counts(
         cls,
-        mechanism: MarginalRelease,
+        mechanism: ViewMechanism,
         counts: Sequence[Codes],
         reports: Sequence[int],
         population: bool = False,
@@ -154,7 +160,7 @@ class ReleasedMarginals(CrossTables):
 
     @classmethod
     def _of(
-        cls, mechanism: MarginalRelease, counts: Sequence[Codes], reports: Sequence[int], *options: Any
+        cls, mechanism: ViewMechanism, counts: Sequence[Codes], reports: Sequence[int], *options: Any
     ) -> Self:
         used = [place for place, count in enumerate(reports) if count]
         attributes = mechanism.attributes

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Labels
-from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted, suggestion
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
@@ -37,6 +36,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.oracles.best import BUILT
 from mechdesign.families.marginals.oracles.hashing import LARGEST_REPORT
 from mechdesign.families.marginals.oracles.projective import server_can, space_for
+from mechdesign.primitives.oracle import Oracle, best_size, subset_bits, subset_variance
 
 Parameters = Mapping[str, Any]
 

@@ -36,7 +36,6 @@ from numpy.typing import NDArray
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.intervals import AverageLimits, cumulants
-from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.collect.scores import few_users, implausible
 from mechdesign.core.errors import EstimationError, counted, listed
 from mechdesign.core.validation import integer
@@ -44,6 +43,7 @@ from mechdesign.core.values import json_object
 from mechdesign.data.tidy import Columns, CrossTable, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.marginals.sets.estimates import CountedTable
+from mechdesign.primitives.oracle import Moments, Oracle
 from mechdesign.show.panels import UNBIASED, table_figures
 from mechdesign.show.tables import table, to_error
 

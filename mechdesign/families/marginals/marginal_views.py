@@ -9,18 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, toml_text, whole
-from mechdesign.core.problem import Problem, Sense, Variables, companion
+from mechdesign.core.problem import Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, one_of, privacy_epsilon
 from mechdesign.core.values import abridged
@@ -33,17 +30,17 @@ from mechdesign.families.marginals.view_errors import (
     ORACLES,
     Plan,
     View,
-    all_marginals,
     checked_names,
     checked_sets,
     checked_sizes,
     checked_workload,
-    largest_size,
     noise_error,
     planned,
     sampling_error,
 )
-from mechdesign.families.marginals.view_evaluation import as_views
+from mechdesign.families.marginals.view_evaluation import RequestedViews, as_views
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import Oracle
 from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import axis_names
 
@@ -158,7 +155,7 @@ def _criterion(problem: MarginalViews, field: str, value: Any) -> str:
 
 
 @frozen_problem()
-class MarginalViews(Problem[MarginalRelease]):
+class MarginalViews(RequestedViews):
     """Views of the attributes, and the split of the users among them, such that marginals have small errors.
 
     Every user reports the values of the attributes of one view, through a frequency oracle with the whole
@@ -346,34 +343,7 @@ class MarginalViews(Problem[MarginalRelease]):
     def planned_users(self) -> int:
         return self.users
 
-    @property
-    def most_views(self) -> int:
-        """m_u of algorithm 3.1: floor(threshold x users)."""
-        return math.floor(self.threshold * self.users)
-
-    @property
-    def largest_size(self) -> int:
-        """l_u of algorithm 3.1."""
-        assert self.order is not None
-        return largest_size(self.sizes, self.users, self.epsilon, self.order, self.threshold)
-
     wanted = FormerAttribute("targets")
-
-    @cached_property
-    def targets(self) -> Mapping[View, float]:
-        """The requested marginals with their weights."""
-        if self.order is not None:
-            return all_marginals(len(self.sizes), self.order)
-        entries: Any = self.workload
-        return {tuple(entry["attributes"]): entry["weight"] for entry in entries}
-
-    def cells(self, view: Sequence[int]) -> int:
-        """Return the number of cells of a table of these attributes."""
-        return math.prod(self.sizes[attribute] for attribute in view)
-
-    def shown_view(self, view: Sequence[int]) -> list[str]:
-        """Return the attributes of a view by name, or by number."""
-        return [self.names[i] if self.names else str(i) for i in view]
 
     def errors_by_rule(self, size: int, count: int) -> tuple[float, float]:
         """Return the sampling error m / n and order x NE, for ``count`` views of one size."""

@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.attributes import AttributeMechanism, Attributes, Columns
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.combine import Split
 from mechdesign.collect.kernel import Answer, Recipe, plain_report, rng_alone
-from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.extensions import former_arguments
@@ -39,6 +36,7 @@ from mechdesign.families.marginals.penalized import FOLDS, draw_folds, penalty_f
 from mechdesign.families.marginals.server import (
     REPORT,
     VIEW,
+    CountedViews,
     Drawn,
     Layout,
     MarginalAggregator,
@@ -55,9 +53,12 @@ from mechdesign.families.marginals.views import (
     noisiest_variance,
     require_oracle,
 )
+from mechdesign.primitives.attributes import Attributes, Columns
+from mechdesign.primitives.combine import Split
+from mechdesign.primitives.oracle import Oracle, cell_variance
 
 
-class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
+class MarginalRelease(CountedViews):
     """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
 
     Parameters

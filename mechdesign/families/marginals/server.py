@@ -6,6 +6,7 @@ operations take users' columns and give ``view`` and ``report``; from these, mar
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.attributes import MARGINAL, encoded, people, with_reports
-from mechdesign.collect.codec import Labels
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
@@ -33,15 +33,14 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.collector import Aggregator
 from mechdesign.collect.estimate import FrequencyEstimate
-from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.server import SavedCounts, Server, report_rule
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted, named_option
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import FrameTable
 from mechdesign.data.intake import Block, Source, Values
 from mechdesign.data.tidy import AskedTables
-from mechdesign.exact.randomness import Rng, bit_source
-from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.exact.randomness import BitSource, Rng, bit_source
+from mechdesign.families.marginals.estimates import ReleasedMarginals, ViewMechanism
 from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
 from mechdesign.families.marginals.penalized import (
@@ -53,10 +52,11 @@ from mechdesign.families.marginals.penalized import (
     read_penalty,
 )
 from mechdesign.families.marginals.views import MOST_CELLS
+from mechdesign.primitives.attributes import MARGINAL, encoded, people, with_reports
+from mechdesign.primitives.oracle import Oracle
 from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:
-    from mechdesign.families.marginals.release import MarginalRelease
     from mechdesign.show.figure import Figure
 
 VIEW, REPORT = "view", "report"
@@ -134,7 +134,20 @@ def _form(oracle: Oracle) -> np.dtype[Any]:
     return np.dtype((draws.dtype, draws.shape[1:]))
 
 
-class MarginalAggregator(Server["MarginalRelease"]):
+class CountedViews(ViewMechanism):
+    """What counts and tables use of a mechanism of views."""
+
+    layout: Layout
+
+    @abstractmethod
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield the reports of pieces of the users, given the numbers of their values, shape (n, d)."""
+
+    @abstractmethod
+    def aggregator(self) -> MarginalAggregator: ...
+
+
+class MarginalAggregator(Server["CountedViews"]):
     """Counts of the reports of every view: add reports, merge with others, estimate.
 
     Examples
@@ -149,7 +162,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
     (50, 50)
     """
 
-    def __init__(self, mechanism: MarginalRelease) -> None:
+    def __init__(self, mechanism: CountedViews) -> None:
         super().__init__(mechanism)
         self.counters: list[Aggregator[FrequencyEstimate] | CellCounts[Any]] = [
             oracle.aggregator() for oracle in mechanism.oracles
@@ -295,7 +308,7 @@ class MarginalTables(AskedTables):
         return [*in_pictures(title, panels), *(figure for estimate in rest for figure in estimate.figures())]
 
 
-def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
+def release_operations(mechanism: CountedViews) -> tuple[Operation, ...]:
     """Return ``randomize``, ``estimate`` and ``synthesize``."""
     names = mechanism.attributes.shown()
     takes = people(names)
@@ -338,7 +351,7 @@ def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
 # Clients
 
 
-def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: CountedViews, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
@@ -369,7 +382,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 
 
 def collected(
-    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
+    mechanism: CountedViews, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
     """Return the estimates from tables of reports; with parts of the users to choose the penalty.
 
@@ -399,14 +412,14 @@ def collected(
 
 
 def estimated_from_table(
-    mechanism: MarginalRelease, reports: Any, population: bool, penalty: Any
+    mechanism: CountedViews, reports: Any, population: bool, penalty: Any
 ) -> ReleasedMarginals:
     """Return the release from a data frame with columns of views and of reports."""
     source = FrameTable(reports, report_rule(mechanism))
     return collected(mechanism, [source], Settings({"penalty": penalty}), population)
 
 
-def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
+def _estimated(mechanism: CountedViews, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
     targets = asked_attributes(settings["marginal"], attributes)
     most = integer(named_option("most_cells"), _default(settings["most_cells"], MOST_CELLS), 1)
@@ -423,9 +436,7 @@ def _default(value: Any, default: int) -> Any:
     return default if value is None else value
 
 
-def _synthesized(
-    mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings
-) -> Iterator[Block]:
+def _synthesized(mechanism: CountedViews, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     rows = integer(named_option("rows"), _default(settings["rows"], 1000), 1)
     release = collected(mechanism, sources, settings)
     rng: Rng = settings["seed"]

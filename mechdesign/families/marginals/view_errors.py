@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.oracle import best_size
 from mechdesign.core.errors import ParameterError, UnknownNameError, counted, suggestion
 from mechdesign.core.validation import in_range, integer, require_keys
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.covering_design import short_number
 from mechdesign.families.marginals.oracles.best import prefers_response
+from mechdesign.primitives.oracle import best_size
 from mechdesign.solvers.descent import ErrorTerms
 
 View = tuple[int, ...]

@@ -7,34 +7,33 @@ of views would take. Collections by sets of answers are judged by their mean err
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism, mechanism_type
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Problem, Variables, companion
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.values import changed
 from mechdesign.families.marginals.covering_constructions import construct, why_not_constructed
 from mechdesign.families.marginals.covering_design import CoveringDesign, audit_covering, lower_bound
 from mechdesign.families.marginals.covering_design_methods import run_portfolio as portfolio
+from mechdesign.families.marginals.release import MarginalRelease
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares
-from mechdesign.families.marginals.view_errors import View, contained, terms_of
+from mechdesign.families.marginals.view_errors import View, all_marginals, contained, largest_size, terms_of
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import share_in
 from mechdesign.solvers.descent import ErrorTerms
-
-if TYPE_CHECKING:
-    from mechdesign.families.marginals.marginal_views import MarginalViews
+from mechdesign.solvers.solve import methods_of, reason_against, solve
 
 Wholes = NDArray[np.int64]
 
@@ -92,7 +91,54 @@ def balanced(points: int, block: int, count: int) -> Wholes:
 Array = NDArray[np.float64]
 
 
-def mean_error(problem: MarginalViews, sets: Sequence[Mapping[str, Any]], shares: Array) -> float:
+class RequestedViews(Problem[MarginalRelease]):
+    """What is asked of views: the marginals, the users, and what is allowed."""
+
+    labels: Sequence[Sequence[str]] | None
+    users: int
+    epsilon: float
+    order: int | None
+    names: Sequence[str] | None
+    workload: Sequence[Any] | None
+    threshold: float
+    views: Sequence[Sequence[Any]] | None
+    criterion: Literal["rule", "mean", "worst"] | None
+    oracle: Literal["best", "thesis"]
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each attribute."""
+
+    @property
+    def most_views(self) -> int:
+        """m_u of algorithm 3.1: floor(threshold x users)."""
+        return math.floor(self.threshold * self.users)
+
+    @property
+    def largest_size(self) -> int:
+        """l_u of algorithm 3.1."""
+        assert self.order is not None
+        return largest_size(self.sizes, self.users, self.epsilon, self.order, self.threshold)
+
+    @cached_property
+    def targets(self) -> Mapping[View, float]:
+        """The requested marginals with their weights."""
+        if self.order is not None:
+            return all_marginals(len(self.sizes), self.order)
+        entries: Any = self.workload
+        return {tuple(entry["attributes"]): entry["weight"] for entry in entries}
+
+    def cells(self, view: Sequence[int]) -> int:
+        """Return the number of cells of a table of these attributes."""
+        return math.prod(self.sizes[attribute] for attribute in view)
+
+    def shown_view(self, view: Sequence[int]) -> list[str]:
+        """Return the attributes of a view by name, or by number."""
+        return [self.names[i] if self.names else str(i) for i in view]
+
+
+def mean_error(problem: RequestedViews, sets: Sequence[Mapping[str, Any]], shares: Array) -> float:
     """Return users times the weighted mean of the tables' squared errors, at even data.
 
     A table of K cells has the sum over its parts S of dim_S / (K eta_S); eta_S is averaged over the sets.
@@ -109,7 +155,7 @@ def mean_error(problem: MarginalViews, sets: Sequence[Mapping[str, Any]], shares
     return total
 
 
-def _of_parts(problem: MarginalViews, column: Mapping[str, Any]) -> Callable[[tuple[int, ...]], float]:
+def _of_parts(problem: RequestedViews, column: Mapping[str, Any]) -> Callable[[tuple[int, ...]], float]:
     """Return the function from a part to its eta."""
     if "cells" in column:
         cells, width = math.prod(problem.sizes), column["cells"]
@@ -130,7 +176,7 @@ def _of_parts(problem: MarginalViews, column: Mapping[str, Any]) -> Callable[[tu
 class BySets:
     """A way to collect by sets of answers, for one problem."""
 
-    problem: MarginalViews
+    problem: RequestedViews
     sets: Sequence[Mapping[str, Any]]
     shares: Array
 
@@ -185,11 +231,11 @@ class BySets:
         return mechanism
 
 
-def _name(problem: MarginalViews, place: int) -> str:
+def _name(problem: RequestedViews, place: int) -> str:
     return str(place) if problem.names is None else str(problem.names[place])
 
 
-def _labels(problem: MarginalViews, place: int) -> tuple[str, ...]:
+def _labels(problem: RequestedViews, place: int) -> tuple[str, ...]:
     if problem.labels is not None:
         return tuple(problem.labels[place])
     return tuple(str(value) for value in range(problem.sizes[place]))
@@ -242,12 +288,12 @@ def as_views(rows: Any) -> list[View]:
     return [tuple(int(point) for point in row) for row in rows]
 
 
-def terms(problem: MarginalViews, views: Any) -> ErrorTerms:
+def terms(problem: RequestedViews, views: Any) -> ErrorTerms:
     """Return the errors of the requested marginals as functions of the shares of these views."""
     return terms_of(problem.sizes, dict(problem.targets), as_views(views), problem.epsilon, problem.oracle)
 
 
-def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
+def residuals(problem: RequestedViews, variables: Variables) -> dict[str, float]:
     """Return the numbers of improper and superfluous views, and the distance of the shares from a split."""
     other = evaluator_of(problem, variables)
     if other is not None:
@@ -281,13 +327,13 @@ def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
     return figures
 
 
-def without_covering(problem: MarginalViews) -> tuple[int, int]:
+def without_covering(problem: RequestedViews) -> tuple[int, int]:
     """Return size and number of the views where no covering fits: l_u, as many as the threshold allows."""
     size = problem.largest_size
     return size, min(problem.most_views, math.comb(len(problem.sizes), size))
 
 
-def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[View]]:
+def uncovered(problem: RequestedViews, views: Sequence[View]) -> tuple[int, list[View]]:
     """Return the number of requested marginals that lie in no view, and the first few of them; exact."""
     if problem.order is not None and len({len(view) for view in views}) == 1:
         points, size = len(problem.sizes), len(views[0])
@@ -301,12 +347,12 @@ def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[
     return len(missing), [marginals[number] for number in missing[:SHOWN].tolist()]
 
 
-def marginals_of(problem: MarginalViews) -> int:
+def marginals_of(problem: RequestedViews) -> int:
     """Return the number of requested marginals."""
     return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.targets)
 
 
-def covering_fits(problem: MarginalViews) -> bool:
+def covering_fits(problem: RequestedViews) -> bool:
     """Whether the rule's threshold leaves room for views that cover everything."""
     size = problem.largest_size
     if problem.order is None or size < problem.order:
@@ -314,12 +360,12 @@ def covering_fits(problem: MarginalViews) -> bool:
     return covering(len(problem.sizes), problem.order, size, problem.most_views) is not None
 
 
-def certificates(problem: MarginalViews, solution: Solution[Any]) -> tuple[Certificate, ...]:
+def certificates(problem: RequestedViews, solution: Solution[Any]) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
     return _covering(problem, solution), _optimality(problem, solution)
 
 
-def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
+def _covering(problem: RequestedViews, solution: Solution[Any]) -> Certificate:
     """Return the certificate of marginals in no view; no failure where the threshold allows no covering."""
     other = evaluator_of(problem, solution.variables)
     if other is not None:
@@ -346,7 +392,7 @@ def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
+def _optimality(problem: RequestedViews, solution: Solution[Any]) -> Certificate:
     if solution.bound is None:
         return optimality(solution)
     excess, figures = solution.value - solution.bound, {"gap": solution.gap}
@@ -358,7 +404,7 @@ def _optimality(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
     return changed(judged, note=f"{judged.note}; smaller outside of this class: {names}")
 
 
-def smaller_outside(problem: MarginalViews, value: float) -> list[tuple[str, float]]:
+def smaller_outside(problem: RequestedViews, value: float) -> list[tuple[str, float]]:
     """Return the methods that collect otherwise than by views with a smaller error than this one, best first.
 
     Examples

@@ -27,11 +27,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle, cell_variance
 from mechdesign.solvers.least_squares import EffectTransform, contrasts
 
 Array = NDArray[np.float64]

@@ -35,14 +35,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.oracle import best_size, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import integer, one_of, privacy_epsilon
-from mechdesign.exact.draws import collision
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import exp_written
 from mechdesign.families.marginals.frequency_oracle import listed_count, listed_names
@@ -50,6 +48,8 @@ from mechdesign.families.marginals.weeks.cells import KINDS
 from mechdesign.families.marginals.weeks.law import single_variance
 from mechdesign.families.marginals.weeks.numbers import bin_edges, increasing
 from mechdesign.families.marginals.weeks.response import WeeklyResponse
+from mechdesign.primitives.hashing import collision
+from mechdesign.primitives.oracle import best_size, subset_variance
 
 Array = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from itertools import combinations
 
 import numpy as np
 
-from mechdesign.collect.oracle import subset_variance
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.marginals.weekly import SAFETY, Weekly, weekly_variances
 from mechdesign.families.marginals.weeks.cells import KINDS
+from mechdesign.primitives.oracle import subset_variance
 
 MOST_CELLS = 64
 """Buckets or bins that are tried: of more, epsilon for each would be too small to say anything."""

@@ -7,17 +7,16 @@ and maps values to [0, 1]. ``attribute_operations`` are ``randomize`` and ``esti
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import AskedNumber
-from mechdesign.collect.attributes import attribute_columns, people, with_reports
 from mechdesign.collect.codec import Array, Codec, Codes, Domain, Labels, as_floats
 from mechdesign.collect.collecting import (
     CLIP,
@@ -35,9 +34,10 @@ from mechdesign.collect.collecting import (
     marked,
     side_by_side,
 )
+from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.intervals import FEWEST, Limits
-from mechdesign.collect.mean_limits import ScoreLimits
+from mechdesign.collect.kernel import AskedNumber
 from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
@@ -45,11 +45,11 @@ from mechdesign.core.validation import finite_array
 from mechdesign.data.intake import Block, Source, Values, length
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.mean.means import MAY_MISS, BinomialLimits
+from mechdesign.families.mean.means import MAY_MISS, BinomialLimits, MeanMechanism
+from mechdesign.families.mean.tally import Moments
+from mechdesign.primitives.attributes import attribute_columns, people, with_reports
+from mechdesign.primitives.mean_limits import ScoreLimits
 from mechdesign.show.tables import outside_text
-
-if TYPE_CHECKING:
-    from mechdesign.families.mean.attributes import AttributeSampling
 
 ATTRIBUTE, REPORT = "attribute", "report"
 
@@ -132,7 +132,32 @@ class NumberColumns(Codec):
         return examples
 
 
-def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
+class SampledAttributes(AnswerMechanism[AttributeMeans]):
+    """What tables and sums use of the mechanism."""
+
+    inner: MeanMechanism
+    labels: Labels
+    ranges: ColumnRanges
+    per_user: int
+    estimator: str
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number m of attributes."""
+
+    @abstractmethod
+    def worst_errors(self, counts: NDArray[Any], users: int) -> Array:
+        """Return the largest standard errors of columns with ``counts`` reports, in inner ranges."""
+
+    @abstractmethod
+    def column_values(
+        self, columns: Sequence[Moments], users: int, population: bool
+    ) -> tuple[Array, ScoreLimits | BinomialLimits]:
+        """Return the estimates of all columns and their limits, in units of the inner range."""
+
+
+def attribute_operations(mechanism: SampledAttributes) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate`` of a mechanism of sampled attributes."""
     names = mechanism.labels.shown()
     takes = people(names, "a number")
@@ -163,7 +188,7 @@ def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
 
 
 def _randomized(
-    mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings
+    mechanism: SampledAttributes, sources: Sequence[Source], settings: Settings
 ) -> Iterator[Block]:
     (source,) = sources
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
@@ -180,7 +205,7 @@ def _randomized(
 
 
 def count_records(
-    mechanism: AttributeSampling, source: Source, settings: Settings, count: Callable[[Any], None]
+    mechanism: SampledAttributes, source: Source, settings: Settings, count: Callable[[Any], None]
 ) -> None:
     """Hand the records of a table to a server, whole users at a time."""
     first, column = with_reports(source, ATTRIBUTE, settings, mechanism)
@@ -223,7 +248,7 @@ def _records(attributes: Values, reports: Values) -> NDArray[Any]:
     return records
 
 
-class AttributeAggregator(Server["AttributeSampling"]):
+class AttributeAggregator(Server["SampledAttributes"]):
     """Exact sums of reports by attribute: add, merge, estimate.
 
     Examples
@@ -243,7 +268,7 @@ class AttributeAggregator(Server["AttributeSampling"]):
     unit: ClassVar[str] = "users"
     nothing: ClassVar[str] = "give at least one user's reports"
 
-    def __init__(self, mechanism: AttributeSampling) -> None:
+    def __init__(self, mechanism: SampledAttributes) -> None:
         super().__init__(mechanism)
         self.tally = mechanism.inner.tally(mechanism.size)
 

@@ -27,10 +27,7 @@ from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import nested
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.collector import AnswerMechanism
-from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.kernel import Answer, Recipe
-from mechdesign.collect.mean_limits import ReportSums, ScoreLimits
 from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
@@ -50,12 +47,14 @@ from mechdesign.families.mean.attribute_tables import (
     AttributeAggregator,
     ColumnRanges,
     NumberColumns,
+    SampledAttributes,
     attribute_operations,
     draw_attributes,
 )
 from mechdesign.families.mean.bits import Duchi
 from mechdesign.families.mean.means import CHUNK, BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import Moments
+from mechdesign.primitives.mean_limits import ReportSums, ScoreLimits
 
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""
@@ -63,7 +62,7 @@ MAX_ATTRIBUTES = 1_000_000
 ESTIMATORS = ("self-normalized", "scaled")
 
 
-class AttributeSampling(AnswerMechanism[AttributeMeans]):
+class AttributeSampling(SampledAttributes):
     """Report k of m attributes, each with the same mechanism at epsilon/k.
 
     Parameters

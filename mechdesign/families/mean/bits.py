@@ -38,9 +38,7 @@ from mechdesign.audit.channel import audit_channel
 from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import Randomizer
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.finite import PrivacyTarget, make_private
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import (
@@ -57,6 +55,8 @@ from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_lower, exp_written, float_up
 from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
+from mechdesign.primitives.finite import PrivacyTarget, make_private
+from mechdesign.primitives.mean_limits import Curves, ReportSums, ScoreLimits
 
 NANOSECONDS, PIECE = 3, 1 << 14
 """What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""

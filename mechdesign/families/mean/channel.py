@@ -20,7 +20,6 @@ from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, wh
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.families.mean import GridMean
 from mechdesign.families.mean.column_generation import (
     Array,
     ChannelDesign,
@@ -29,6 +28,7 @@ from mechdesign.families.mean.column_generation import (
     refined,
     symmetric_grid,
 )
+from mechdesign.families.mean.grid import GridMean
 
 if TYPE_CHECKING:
     import cvxpy

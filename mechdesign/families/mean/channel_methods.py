@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.core.problem import Method, Outcome, Problem
-from mechdesign.core.sensitivity import Binding
 from mechdesign.families.mean.channel import MeanChannel
 from mechdesign.families.mean.column_generation import (
     Array,
@@ -31,6 +30,7 @@ from mechdesign.families.mean.column_generation import (
     symmetric_grid,
 )
 from mechdesign.families.mean.optimal_channel import LIMITS, channel_of, lagrangian_of, priced_entries, solved
+from mechdesign.solvers.sensitivity import Binding
 from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:

@@ -473,7 +473,7 @@ def generate_columns(design: ChannelDesign, accuracy: float) -> Generated:
     MethodError
         When the linear program fails.
     """
-    from mechdesign.core.sensitivity import kept_starts
+    from mechdesign.solvers.sensitivity import kept_starts
 
     best, anchor, rounds = -math.inf, None, 0
     starts: dict[Any, Any] = {}

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
-from mechdesign.collect.mean_limits import PLACES, Array, Curves
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_lower
 from mechdesign.families.mean import variance as formulas
 from mechdesign.families.mean.means import FormulaMechanism, uniform_numbers
 from mechdesign.families.mean.tally import FloatTally
+from mechdesign.primitives.mean_limits import PLACES, Array, Curves
 
 LARGEST_NOISE = BITS * math.log(2.0)
 """The largest noise that can be drawn, in units of the scale: -ln(2**-62)."""

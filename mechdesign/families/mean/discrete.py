@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Array
-from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import as_written, integer, privacy_epsilon
 from mechdesign.exact.randomness import TOTAL, exp_lower, exp_written
 from mechdesign.families.mean.grid import GridMean
+from mechdesign.primitives.finite import FiniteChannel, PrivacyTarget
 
 LARGEST = 64
 """Numbers of cells tried by default; more gain little and make the file larger."""

@@ -32,9 +32,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
 from mechdesign.collect.kernel import Steps
-from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.validation import finite_array, in_range
@@ -43,6 +41,8 @@ from mechdesign.exact.randomness import BITS, TOTAL, BitSource, float_up
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
 from mechdesign.families.mean.means import BinomialLimits, MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
+from mechdesign.primitives.finite import FiniteChannel, PrivacyTarget
+from mechdesign.primitives.mean_limits import Curves, ReportSums, ScoreLimits
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Randomizer

@@ -22,7 +22,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import Vector, changed
 from mechdesign.exact.randomness import TOTAL, exp_lower
-from mechdesign.families.mean import AttributeSampling, CensoringInterval
+from mechdesign.families.mean.attributes import AttributeSampling
+from mechdesign.families.mean.bits import CensoringInterval
 
 if TYPE_CHECKING:
     import cvxpy

@@ -28,7 +28,6 @@ from mechdesign.collect.collector import AnswerMechanism
 from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.intervals import FEWEST, AverageLaw, Limits, law_of_average
 from mechdesign.collect.kernel import rng_alone
-from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.collect.report_scores import ReportScores, question_of
 from mechdesign.collect.scores import implausible
 from mechdesign.collect.server import Server
@@ -38,6 +37,7 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, BitSource
 from mechdesign.families.mean.tally import Moments, Tally
+from mechdesign.primitives.mean_limits import Curves, ReportSums, ScoreLimits
 from mechdesign.show.tables import edge_texts, range_text
 
 

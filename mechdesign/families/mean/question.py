@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from mechdesign.collect.codec import Array
-from mechdesign.collect.combine import QuestionForm, QuestionKind
 from mechdesign.families.mean.discrete import (
     DiscretePiecewise,
     best_shape,
@@ -21,6 +20,7 @@ from mechdesign.families.mean.optimal_channel import (
     variance_slope,
     worst_variance_of,
 )
+from mechdesign.primitives.combine import QuestionForm, QuestionKind
 
 
 class NumberKind(QuestionKind):

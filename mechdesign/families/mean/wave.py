@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import DensityAudit, audit_density
 from mechdesign.collect.codec import Array, Domain
-from mechdesign.collect.mean_limits import Curves
 from mechdesign.collect.server import whole_rows
 from mechdesign.core.errors import DataError, counted
 from mechdesign.core.validation import integer, one_of
@@ -28,6 +27,7 @@ from mechdesign.families.mean import variance as formulas
 from mechdesign.families.mean.continuous import centred_grid
 from mechdesign.families.mean.means import FormulaMechanism, MeanAggregator, uniform_numbers
 from mechdesign.families.mean.tally import PIECE, Codes, FloatTally
+from mechdesign.primitives.mean_limits import Curves
 
 BUCKETS = 256
 """Buckets of the histogram of reports."""

@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.metric import needed_pairs
-from mechdesign.collect.finite import cleaned, constant_rows, least_mixing, merged_rows
 from mechdesign.core.problem import Outcome, Problem
 from mechdesign.core.values import frozen_value
 from mechdesign.families.response.randomized_response import RandomizedResponse
+from mechdesign.primitives.finite import cleaned, constant_rows, least_mixing, merged_rows
 
 if TYPE_CHECKING:
-    from mechdesign.core.sensitivity import Binding
     from mechdesign.solvers.linear import LinearProgram, LinearResult
+    from mechdesign.solvers.sensitivity import Binding
 
 Array = NDArray[np.float64]
 
@@ -207,7 +207,7 @@ class ChannelPrices:
 
         The rows are p_ij <= e^eps p_i'j + t; a price is per unit of t.
         """
-        from mechdesign.core.sensitivity import Binding
+        from mechdesign.solvers.sensitivity import Binding
 
         problem, prices = self.problem, self.result.upper_multipliers
         n, m, distance = problem.size, problem.reports, problem.distances()
@@ -223,7 +223,7 @@ class ChannelPrices:
         return [*bindings, Binding("delta", float(excess.sum()), int((excess > 0).sum()))]
 
     def _of_reports(self, prices: Array) -> list[Binding]:
-        from mechdesign.core.sensitivity import Binding
+        from mechdesign.solvers.sensitivity import Binding
 
         problem = self.problem
         same = problem.labels if problem.reports == problem.size else None

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
 from mechdesign.collect.codec import Labels
-from mechdesign.collect.finite import FiniteChannel, PrivacyTarget
-from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.fields import (
@@ -38,6 +36,9 @@ from mechdesign.families.response.parameters import (
     entropy_bits,
     mutual_information_bits,
 )
+from mechdesign.primitives.finite import FiniteChannel, PrivacyTarget
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 
 if TYPE_CHECKING:
     import cvxpy

@@ -38,7 +38,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.kary import KaryChannel
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.response import (
@@ -51,6 +50,7 @@ from mechdesign.families.response import (
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.parameters import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 from mechdesign.solvers.statement import statement_method
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.numbers import text_of
-from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.promise import (
     LARGEST_EPSILON,
     LEAST_DELTA,
@@ -32,6 +31,7 @@ from mechdesign.families.shuffle.promise import (
     Promise,
     checked_delta,
 )
+from mechdesign.families.shuffle.protocol import Protocol
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES
 
 BEST = "best"

@@ -22,16 +22,18 @@ from mechdesign.exact.randomness import TOTAL, BitSource, float_down
 from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import (
+    LEAP,
     Allowed,
     Digit,
     Messages,
     Noise,
     chance,
     checked_weight,
+    least_within,
     levels_part,
     listed_wholes,
 )
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.families.shuffle.tasks import Array, SumProtocol
@@ -253,6 +255,7 @@ def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
         1,
         most_other(size),
         end=TOTAL // size,
+        leap=LEAP,
     )
     if other_weight is None:
         raise OutOfReachError("epsilon is too small for weights of 62 digits", remedy="give a larger one")
@@ -380,10 +383,11 @@ class PureDigits(Noise):
         except ParameterError as error:
             raise error.as_a(OutOfReachError) from None
         parts = [max(1, math.floor(PARTS * part / sum(worth))) for part in worth]
-        digits = [PureNoise.fitting(_share_of(promise, part), 2, Allowed()) for part in parts]
-        sent = sum(digit.length for digit in digits)
+        shares = [_share_of(promise, part) for part in parts]
+        sent = sum(map(PureNoise.length_for, shares))  # known before the noise, which takes longer to find
         if allowed.max_messages is not None and sent > allowed.max_messages:
             raise OutOfReachError(f"it needs {sent} messages per user", remedy="allow as many")
+        digits = [PureNoise.fitting(share, 2, Allowed()) for share in shares]
         lengths, noises, ratios = zip(*(digit.parameters().values() for digit in digits), strict=True)
         return cls(promise, steps + 1, list(lengths), list(noises), list(ratios), parts)
 

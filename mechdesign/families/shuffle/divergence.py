@@ -12,9 +12,9 @@ from functools import lru_cache
 import numpy as np
 
 from mechdesign.audit.mass import SLACK, UNIT, Array, Mass, compounded
-from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import exp_lower, float_down
+from mechdesign.primitives.mean_limits import Cumulants
 
 TINY = 1e-290
 """Smaller probabilities are moved to this or to 0, to the safe side, so that no quotient leaves its range;

@@ -26,6 +26,7 @@ from mechdesign.families.shuffle.divergence import mixture, pair_divergence
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import (
+    LEAP,
     Allowed,
     Digit,
     Messages,
@@ -34,10 +35,11 @@ from mechdesign.families.shuffle.noise import (
     flags,
     flips_part,
     least_weight,
+    least_within,
     part,
     require_sent,
 )
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
 from mechdesign.families.shuffle.tasks import CountProtocol, HistogramEstimate, HistogramProtocol, SumProtocol
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)
@@ -337,7 +339,7 @@ class FakeVectors(Flips):
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             build = partial(cls, promise, size, fakes=fakes)
-            flip = least_within(partial(_delta_of, build), promise.delta, 1, quarter)
+            flip = least_within(partial(_delta_of, build), promise.delta, 1, quarter, leap=LEAP)
             if flip is not None:
                 return build(flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1

@@ -27,6 +27,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -162,28 +163,20 @@ class BinaryDivergence:
     """
 
     def __init__(self, users: int, local_epsilon: float, delta: float) -> None:
-        self.local_epsilon, self.delta = local_epsilon, delta
-        self.ranges = list(cells(users - 1))
-        # The bound is largest near the ends, so they come first; what a range needs in memory is not kept.
-        self.ranges.sort(key=min)
+        self.users, self.local_epsilon, self.delta = users, local_epsilon, delta
 
     def parts(self) -> Iterator[Composition]:
         """Yield the bound of each range of the data."""
-        for ones, zeros in self.ranges:
-            yield Composition(ones, zeros, self.local_epsilon, self.delta)
+        return _parts(self.users, self.local_epsilon, self.delta)
 
     def __call__(self, epsilon: float) -> float:
         """Return the bound of delta at a central epsilon >= 0."""
-        return max(part(epsilon) for part in self.parts())
+        worst = self.until(epsilon, self.delta)
+        return worst if worst <= self.delta else self.until(epsilon, math.inf)
 
     def until(self, epsilon: float, delta: float) -> float:
         """Return the bound, or that of the first range of the data for which it is above delta."""
-        worst = 0.0
-        for part in self.parts():
-            worst = max(worst, part(epsilon))
-            if worst > delta:
-                break
-        return worst
+        return _worst(self.users, self.local_epsilon, self.delta, epsilon, delta)
 
     def least(self, delta: float, high: float) -> float:
         """Return a central epsilon at which delta is proven, one range of the data after the other."""
@@ -203,6 +196,26 @@ class BinaryDivergence:
             if result >= high:
                 return high
         return result
+
+
+def _parts(users: int, local_epsilon: float, delta: float) -> Iterator[Composition]:
+    # The bound is largest near the ends, so they come first; what a range needs in memory is not kept.
+    for ones, zeros in sorted(cells(users - 1), key=min):
+        yield Composition(ones, zeros, local_epsilon, delta)
+
+
+@lru_cache(maxsize=1024)
+def _worst(users: int, local_epsilon: float, delta: float, epsilon: float, level: float) -> float:
+    """Return the largest bound of the ranges, up to the first one above the level.
+
+    Remembered, as a protocol, its certificates and its file ask for the same one.
+    """
+    worst = 0.0
+    for part in _parts(users, local_epsilon, delta):
+        worst = max(worst, part(epsilon))
+        if worst > level:
+            break
+    return worst
 
 
 Row = Sequence[Fraction]

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem
@@ -51,6 +50,7 @@ from mechdesign.families.shuffle.judge import (
 from mechdesign.families.shuffle.promise import Promise, honest_users
 from mechdesign.families.shuffle.randomizers import LARGEST, KnownRandomizer, randomizer_of
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
+from mechdesign.primitives import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 
 MOST_SIZE = 1 << 20
 """k-ary response with more values is not built."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,8 @@ from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.data.intake import Block, Source, Values, array_of
 from mechdesign.exact.draws import Again
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
+from mechdesign.families.shuffle.encoding import MessageProtocol
 from mechdesign.show.figure import Figure, Line, Panel
-
-if TYPE_CHECKING:
-    from mechdesign.families.shuffle.protocol import Protocol
 
 Messages = NDArray[np.int64]
 
@@ -66,7 +64,7 @@ def one_below(limit: int, source: BitSource | Again) -> int:
     return draws % limit
 
 
-def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
+def protocol_operations(protocol: MessageProtocol) -> tuple[Operation, ...]:
     """Return ``encode``, ``shuffle`` and ``analyze`` of a protocol."""
     takes = Column("value", protocol._value_text, any_name=True)
     names = _marked(protocol)
@@ -103,11 +101,11 @@ def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
     )
 
 
-def _marked(protocol: Protocol) -> list[str]:
+def _marked(protocol: MessageProtocol) -> list[str]:
     return [marked(name, protocol.survey_digest) for name in protocol.columns]
 
 
-def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _encoded(protocol: MessageProtocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     column, users = data_column(source, settings, protocol), 0
     rng = protocol.seeded(settings["seed"])
@@ -125,25 +123,25 @@ def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) 
     settings.count(f"of {protocol.promise.users} users encoded", users)
 
 
-def _shuffled(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _shuffled(protocol: MessageProtocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     unmarked = bool(settings["unmarked"])
     read = [part for source in sources for part in message_blocks(protocol, source, unmarked)]
     empty = np.zeros((0, len(protocol.columns)), dtype=np.int64)
     yield _block(protocol, protocol.shuffle(np.concatenate([empty, *read]), rng=settings["seed"]))
 
 
-def _analyzed(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Any:
-    counter = protocol.counter()
+def _analyzed(protocol: MessageProtocol, sources: Sequence[Source], settings: Settings) -> Any:
+    counter = MessageCounter(protocol)
     for source in sources:
         counter.take(source, settings)
     return counter.estimate()
 
 
-def _block(protocol: Protocol, messages: Messages) -> Block:
+def _block(protocol: MessageProtocol, messages: Messages) -> Block:
     return dict(zip(_marked(protocol), messages.T, strict=True))
 
 
-def message_blocks(protocol: Protocol, source: Source, unmarked: bool) -> Iterator[Messages]:
+def message_blocks(protocol: MessageProtocol, source: Source, unmarked: bool) -> Iterator[Messages]:
     """Yield the messages of a table, read and checked."""
     names = _message_columns(protocol, source, unmarked)
     for block in source.blocks(names):
@@ -163,7 +161,7 @@ def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
         raise error.changed(what=f"outside the alphabet: {value}") from None
 
 
-def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list[str]:
+def _message_columns(protocol: MessageProtocol, source: Source, unmarked: bool) -> list[str]:
     """Return the table's columns with the parts of a message; refuse those of another protocol."""
     own = mark_of(protocol.survey_digest)
     mine = {name.casefold().strip(): name for name in source.columns}
@@ -195,7 +193,7 @@ MOST_MESSAGES = 1 << 45
 """More messages are refused: the sums of split shares would no longer fit into 64 bits."""
 
 
-class MessageCounter(Server["Protocol"]):
+class MessageCounter(Server[MessageProtocol]):
     """Sums over messages; what an analyzer keeps of them.
 
     Attributes
@@ -210,13 +208,13 @@ class MessageCounter(Server["Protocol"]):
     merged: ClassVar[str] = "sums of one protocol"
     operation: ClassVar[str] = "analyze"
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: MessageProtocol) -> None:
         super().__init__(protocol)
         self.sums = np.zeros(protocol._tally_size, dtype=np.int64)
         self.messages = 0
 
     @property
-    def protocol(self) -> Protocol:
+    def protocol(self) -> MessageProtocol:
         """The protocol whose messages are counted."""
         return self.mechanism
 
@@ -285,7 +283,7 @@ class MessageCounter(Server["Protocol"]):
             self.protocol._require_messages(messages)
 
 
-def require_sums(protocol: Protocol, sums: Sequence[int], messages: int) -> None:
+def require_sums(protocol: MessageProtocol, sums: Sequence[int], messages: int) -> None:
     """Raise DataError when ``messages`` messages cannot have these sums."""
     counted = sums[len(sums) // 2 :] if protocol._halves else [messages] * len(sums)
     limits = [number * protocol._most_added for number in counted]

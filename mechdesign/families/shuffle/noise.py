@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
-from mechdesign.collect.mean_limits import Cumulants
-from mechdesign.core.errors import CertificateError, MethodError, ParameterError
+from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, ParameterError
 from mechdesign.core.extensions import in_papers
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
@@ -32,7 +31,15 @@ from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain_int, wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, TwoKinds
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, least_within, remedy
+from mechdesign.families.shuffle.promise import (
+    OutOfReachError,
+    Promise,
+    foreseen,
+    halved,
+    least_passing,
+    remedy,
+)
+from mechdesign.primitives.mean_limits import Cumulants
 
 
 def part(make: str, **numbers: Any) -> Steps:
@@ -347,6 +354,82 @@ def chance(weight: int) -> Fraction:
     return Fraction(weight, TOTAL)
 
 
+LEAP = 4
+"""Fourfold steps of a weight that are taken at once: small weights hide nothing, and are soon looked at."""
+
+HARDLY = 0.9
+"""A delta above which next to nothing is proven."""
+
+
+def least_within(
+    curve: Callable[[int], float],
+    level: float,
+    low: int,
+    high: int,
+    digits: int = 12,
+    end: int | None = None,
+    leap: int = 1,
+) -> int | None:
+    """Return the result of :func:`least_passing` for a falling curve and a level, from few of its values.
+
+    ``leap`` is how many fourfold steps are taken at once while the curve is next to 1.
+
+    Examples
+    --------
+    >>> least_within(lambda number: math.exp(-number / 1e6), 1e-9, 1, 1 << 62)
+    20727125
+    >>> least_passing(lambda number: math.exp(-number / 1e6) <= 1e-9, 1, 1 << 62)
+    20727125
+    """
+    values: dict[int, float] = {}
+
+    def looked(number: int) -> float:
+        if number not in values:
+            values[number] = curve(number)
+        return values[number]
+
+    rungs = [low]
+    while rungs[-1] < high:
+        rungs.append(min(high, 4 * rungs[-1] + 1))
+    place = _first_within(lambda rung: looked(rungs[rung]), level, len(rungs), leap)
+    if place is None:
+        return None
+    fails, holds = rungs[place - 1] if place else low - 1, rungs[place]
+    if holds - fails == 1:
+        return holds
+    near = rungs[max(0, place - 2) : place + 1]
+    return foreseen(
+        lambda passes: halved(passes, fails, holds, digits, end), looked, level, near, rising=False
+    )[0]
+
+
+def _first_within(looked: Callable[[int], float], level: float, count: int, leap: int) -> int | None:
+    """Return the first of ``count`` rungs at which a falling curve is within the level; None if none is.
+
+    From below, as what passes by far may take far longer to look at; ``leap`` rungs at a time while next to
+    nothing is proven. A leap to where nothing can be computed is taken in steps.
+    """
+    fails, place = -1, 0
+    while looked(place) > level:
+        if place == count - 1:
+            return None
+        fails, step = place, leap if looked(place) > max(HARDLY, level) else 1
+        place = min(place + step, count - 1)
+        try:
+            looked(place)
+        except MechDesignError:
+            if step == 1:
+                raise
+            place, leap = fails + 1, 1
+    while place - fails > 1:
+        middle = (fails + place) // 2
+        if looked(middle) <= level:
+            place = middle
+        else:
+            fails = middle
+    return place
+
+
 def least_weight(
     build: Callable[[int], NoiseT], least: int, most: int, size: int, name: str = "weights", digits: int = 12
 ) -> NoiseT:
@@ -361,7 +444,7 @@ def least_weight(
     if least <= most:
         delta = build(least).promise.delta
         passing = least_within(
-            lambda weight: build(weight).telling_delta, delta, least, most, digits, end=TOTAL // size
+            lambda weight: build(weight).telling_delta, delta, least, most, digits, TOTAL // size, LEAP
         )
     if passing is None:
         raise OutOfReachError(f"epsilon is too small for {name} of 62 digits", remedy="give a larger one")
@@ -398,7 +481,7 @@ def fewest_dummies(
         trials = least_passing(enough, 1, most, 40)
     if trials is None:
         return None
-    weight = least_within(lambda number: build(trials, number).telling_delta, delta, 1, full)
+    weight = least_within(lambda number: build(trials, number).telling_delta, delta, 1, full, leap=LEAP)
     assert weight is not None  # the largest weight passed above
     return build(trials, weight)
 

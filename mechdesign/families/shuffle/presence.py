@@ -19,8 +19,8 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.divergence import pair_divergence, shift_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, bits, chance, part
-from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
+from mechdesign.families.shuffle.noise import LEAP, Allowed, Messages, Noise, bits, chance, least_within, part
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
 from mechdesign.families.shuffle.tasks import (
     Array,
     CountProtocol,
@@ -42,7 +42,9 @@ class Presence(Noise):
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         build = partial(cls, promise, size)
-        silent = least_within(lambda weight: build(weight).least_delta, promise.delta, 1, TOTAL // 2)
+        silent = least_within(
+            lambda weight: build(weight).least_delta, promise.delta, 1, TOTAL // 2, leap=LEAP
+        )
         if silent is None:
             most = remedy(promise, lambda other: cls(other, size, TOTAL // 2).holds)
             raise OutOfReachError(

@@ -370,6 +370,8 @@ def honest_users(users: int, honest: float) -> int:
     >>> honest_users(1000, 0.1), honest_users(7, 0.5)
     (100, 4)
     """
+    if honest == 1.0:  # asked for thousands of times in a calibration
+        return users
     return math.ceil(min(Fraction(honest), Fraction(repr(honest))) * users)
 
 
@@ -460,10 +462,10 @@ def least_passing(
         if holds >= high or time.process_time() > deadline:
             return None
         fails, holds = holds, min(high, 4 * holds + 1)
-    return _halved(passes, fails, holds, digits, end, deadline)[0]
+    return halved(passes, fails, holds, digits, end, deadline)[0]
 
 
-def _halved(
+def halved(
     passes: Callable[[int], bool],
     fails: int,
     holds: int,
@@ -471,6 +473,7 @@ def _halved(
     end: int | None,
     deadline: float = math.inf,
 ) -> tuple[int, int]:
+    """Return the ends of the bracket at which :func:`least_passing` stops, the one that passes first."""
     while holds - fails > max(1, min(holds, (end or 2 * holds) - holds) >> digits):
         if time.process_time() > deadline:
             break
@@ -480,46 +483,6 @@ def _halved(
         else:
             fails = middle
     return holds, fails
-
-
-def least_within(
-    curve: Callable[[int], float],
-    level: float,
-    low: int,
-    high: int,
-    digits: int = 12,
-    end: int | None = None,
-) -> int | None:
-    """Return the result of :func:`least_passing` for a falling curve and a level, from few of its values.
-
-    Examples
-    --------
-    >>> least_within(lambda number: math.exp(-number / 1e6), 1e-9, 1, 1 << 62)
-    20727125
-    >>> least_passing(lambda number: math.exp(-number / 1e6) <= 1e-9, 1, 1 << 62)
-    20727125
-    """
-    values: dict[int, float] = {}
-
-    def looked(number: int) -> float:
-        if number not in values:
-            values[number] = curve(number)
-        return values[number]
-
-    fails, holds = low - 1, low
-    while looked(holds) > level:
-        if holds >= high:
-            return None
-        fails, holds = holds, min(high, 4 * holds + 1)
-    if holds - fails == 1:
-        return holds
-    return foreseen(
-        lambda passes: _halved(passes, fails, holds, digits, end),
-        looked,
-        level,
-        tuple(values)[-3:],
-        rising=False,
-    )[0]
 
 
 class OutOfReachError(MechDesignError, ValueError):

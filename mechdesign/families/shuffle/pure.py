@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, compounded
 from mechdesign.collect.kernel import Steps, row_hex
-from mechdesign.collect.mean_limits import Cumulants
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value, value_field
@@ -33,6 +32,7 @@ from mechdesign.families.shuffle.count_limits import Group, TwoKinds
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
+from mechdesign.primitives.mean_limits import Cumulants
 
 Array = NDArray[np.float64]
 
@@ -256,11 +256,16 @@ class PureNoise(Noise):
     @classmethod
     def _made(cls, promise: Promise, size: int, most: int) -> Callable[..., Self]:
         """Return the one with the usual length, or the most messages; it still wants its noise."""
-        users = min(promise.honest_users, 400)
-        length = max(3, math.ceil(LENGTHS * math.log(users + 1.0) / promise.epsilon)) | 1
-        length = min(length, most if most % 2 else most - 1)
+        length = cls.length_for(promise, most)
         ratio = max(1, math.ceil(TOTAL / exp_lower(promise.epsilon)))
         return partial(cls, promise, size, length, ratio=min(ratio, TOTAL))
+
+    @staticmethod
+    def length_for(promise: Promise, most: int = MOST_LENGTH) -> int:
+        """Return how many messages a user sends for a promise, whatever the noise."""
+        users = min(promise.honest_users, 400)
+        length = max(3, math.ceil(LENGTHS * math.log(users + 1.0) / promise.epsilon)) | 1
+        return min(length, most if most % 2 else most - 1)
 
     @property
     def chance(self) -> Fraction:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.kernel import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draws import AffineFamily, below, collision
+from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int, prime_from
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, exp_lower, float_up, log_ratio
 from mechdesign.families.shuffle.count_limits import TwoKinds, two_kinds
@@ -36,6 +36,7 @@ from mechdesign.families.shuffle.noise import (
 )
 from mechdesign.families.shuffle.promise import USERS_LIMIT, OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import HistogramProtocol, SumProtocol
+from mechdesign.primitives.hashing import AffineFamily, collision
 
 FINEST = 1 << 12
 """No more steps are tried when the precision is left open."""

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.audit.totals import Collected
 from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.kernel import Answer, Recipe, rng_alone
 from mechdesign.collect.server import damage_refused
+from mechdesign.collect.totals import Collected
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import (
     CertificateError,
@@ -42,13 +42,13 @@ from mechdesign.core.errors import (
 from mechdesign.core.fields import fields_of, replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed, encode
 from mechdesign.data.about import About
 from mechdesign.data.intake import Block, Intake, Source
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket
 from mechdesign.families.shuffle.promise import MARGIN, MOST_INPUTS, Promise, largest_local, proven
+from mechdesign.solvers.solve import solve
 
 OTHERWISE, TAKE = (
     "a {} is none in which all users draw reports in the same way",

@@ -20,7 +20,6 @@ from mechdesign.audit.mass import Mass
 from mechdesign.collect.kernel import Steps, whole_hex
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draws import AffineFamily, collision
 from mechdesign.exact.numbers import plain_int, prime_from
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
 from mechdesign.families.shuffle.count_limits import NoiseLimits, TwoKinds, two_kinds
@@ -29,6 +28,7 @@ from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, bits, fewest_dummies, part, too_few
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import Array, HistogramEstimate, HistogramProtocol
+from mechdesign.primitives.hashing import AffineFamily, collision
 
 MOST_ROWS = 64
 MOST_SEED = 1 << 62

@@ -14,11 +14,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
 from mechdesign.collect.intervals import Limits
-from mechdesign.collect.mean_limits import WorstLimits
+from mechdesign.collect.kernel import AskedChoice, AskedNumber
 from mechdesign.core.errors import RowError, counted, margin_text
 from mechdesign.core.validation import integer
 from mechdesign.core.values import Forecast, json_object
@@ -29,6 +28,7 @@ from mechdesign.families.shuffle.count_limits import SingleLimits
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.protocol import Protocol
+from mechdesign.primitives.mean_limits import WorstLimits
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, interval_figures
 from mechdesign.show.tables import table, to_error

@@ -19,8 +19,8 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import integer
 from mechdesign.core.values import abridged
-from mechdesign.families.spectrum import SpectrumDatabase
 from mechdesign.families.spectrum.channel_program import Array, Channel, Owner, users_of
+from mechdesign.families.spectrum.database import SpectrumDatabase
 from mechdesign.families.spectrum.geometry import positive, rounded_up
 from mechdesign.families.spectrum.queries import levels_of
 from mechdesign.families.spectrum.tiling import Tiling

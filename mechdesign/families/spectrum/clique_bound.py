@@ -469,7 +469,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
     seconds : float
         The most time.
     """
-    started = time.monotonic()
+    started, worked = time.monotonic(), time.thread_time()
     until, rounds_until = started + seconds, started + (1.0 - LAST) * seconds
     greedy, best = Greedy(channel), quick(channel, until)
     best = _searched(greedy, best, LONGER, started + SHARE * seconds)
@@ -479,7 +479,8 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
     while time.monotonic() < (rounds_until if rounds else until) and planes.tighten(until):
         rounds += 1
         best, guess = followed(greedy, planes, best)
-        if not hard and planes.bound > planes.cutoff and time.monotonic() > started + SHARE / 2.0 * seconds:
+        # Other programs make no map hard, so it is the time of the processor that decides here.
+        if not hard and planes.bound > planes.cutoff and time.thread_time() > worked + SHARE / 2.0 * seconds:
             hard = True
             child = _settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
             if child.value > best.value:

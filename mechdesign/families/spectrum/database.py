@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import Mechanism, digest
+from mechdesign.collect.base import digest
 from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import (
@@ -35,6 +35,7 @@ from mechdesign.families.spectrum.queries import (
     ABOVE,
     SPENT,
     Answer,
+    AnsweredQueries,
     Answers,
     Query,
     State,
@@ -184,7 +185,7 @@ UNUSED = "no user has sent a report yet, so this is about nobody"
 """The note of a budget of which nothing is spent because nobody is there."""
 
 
-class SpectrumDatabase(Mechanism):
+class SpectrumDatabase(AnsweredQueries):
     """A database of channels that knows owners by their tiles, and answers location-private queries.
 
     An owner registers tiles of a public tiling, made where it is (``SpectrumCloak``); the database never

@@ -13,16 +13,17 @@ from __future__ import annotations
 import json
 import math
 import os
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.base import digest
+from mechdesign.collect.base import Mechanism, digest
 from mechdesign.collect.collecting import (
     Column,
     Operation,
@@ -48,11 +49,9 @@ from mechdesign.data.intake import Block, Source
 from mechdesign.exact.numbers import plain_int
 from mechdesign.families.spectrum.geometry import coordinate, positive
 from mechdesign.families.spectrum.registration import COLUMNS, Registered, read_registered, registration_rows
+from mechdesign.families.spectrum.tiling import Tiling
 from mechdesign.show.tables import table
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
-
-if TYPE_CHECKING:
-    from mechdesign.families.spectrum.database import SpectrumDatabase
 
 SPENT, ABOVE = "budget spent", "above the budget"
 
@@ -415,7 +414,38 @@ ASKED = (
 """Queries as a user's device gives and the database takes them."""
 
 
-def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
+class AnsweredQueries(Mechanism):
+    """What the tables use of a database."""
+
+    tiling: Tiling
+    budget: Fraction
+
+    @abstractmethod
+    def registered(self) -> dict[str, Registered | None]:
+        """Return the tiles registered for each channel; None where it is idle."""
+
+    @abstractmethod
+    def register(self, owners: Mapping[str, Registered | None]) -> None:
+        """Replace the registrations of some channels; None: the channel is idle from now on."""
+
+    @abstractmethod
+    def room(self, channel: str, x: float, y: float) -> float:
+        """Return the radius that the owner leaves to a user at a location; infinite if it is idle."""
+
+    @abstractmethod
+    def answer(self, queries: Iterable[Query | Mapping[str, Any]]) -> Answers:
+        """Answer the queries of one slot, and account for them."""
+
+    @abstractmethod
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Save what is remembered between slots."""
+
+    @abstractmethod
+    def restore_state(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a saved state; refuse that of another database."""
+
+
+def database_operations(database: AnsweredQueries) -> tuple[Operation, ...]:
     """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
     gives = (
         *ASKED[:2],
@@ -457,7 +487,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
     )
 
 
-def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _answered(database: AnsweredQueries, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     _require_state(settings)
     require_columns(source, ["user", "channel", *NUMBERS])
@@ -495,7 +525,7 @@ def _require_state(settings: Settings) -> None:
         )
 
 
-def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _registered(database: AnsweredQueries, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     _require_state(settings)
     registered, names = read_registered(source, database.tiling, settings["slot"])
@@ -514,7 +544,7 @@ def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings:
     yield registration_rows(occupied, database.tiling)
 
 
-def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Block]:
+def _rooms(database: AnsweredQueries, sources: Sequence[Source]) -> Iterator[Block]:
     """Compute rooms; a table of registrations among the sources replaces those of the file."""
     for source in sources:
         if "tiling" in source.columns:

@@ -40,14 +40,13 @@ from mechdesign.collect.intervals import (
     rare_step,
     within,
 )
-from mechdesign.collect.oracle import Moments
 from mechdesign.collect.scores import few_users
 from mechdesign.families.survey.group_scores import SMALL_GROUP, SetScores
 from mechdesign.families.survey.results import Request
+from mechdesign.primitives.oracle import Moments
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.server import SurveyCounts
-    from mechdesign.families.survey.survey import SurveyMechanism
+    from mechdesign.families.survey.questions import Questions
 
 Law = tuple[Moments, Moments]
 """Moments of how many of some cells a report supports: for users in one of them, and for the others."""
@@ -410,28 +409,29 @@ class RangedLimits(Limits):
 
 
 def group_means(
-    survey: SurveyMechanism, counts: SurveyCounts, request: Request, evidence_sources: Sequence[TableReports]
+    questions: Questions, users: int, request: Request, evidence_sources: Sequence[TableReports]
 ) -> AttributeMeans:
     """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
 
     Parameters
     ----------
-    survey : SurveyMechanism
-    counts : SurveyCounts
+    questions : Questions
+    users : int
+        How many reported.
     request : Request
         The group and the number.
     evidence_sources : sequence of TableReports
         The information in the reports of all designs.
     """
     assert request.number is not None
-    question, group = survey.questions[request.number], survey.questions[request.group]
+    question, group = questions[request.number], questions[request.group]
     domain, names, size = question.domain, group.categories, group.size
     value, error = np.full(size, domain.middle), np.full(size, domain.half)
     if not evidence_sources:
         whole, nobody = Unknown(value, domain.low, domain.high), np.zeros(size, dtype=np.int64)
         return AttributeMeans(value, error, 0, nobody, names, True, whole, (NOBODY,))
     parts = [item.each() for item in evidence_sources]
-    shape, axis = request.shape(survey.questions), request.places.index(request.number)
+    shape, axis = request.shape(questions), request.places.index(request.number)
     shared = CombinedLimits(parts)
     down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
     down_error, up_error = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
@@ -444,14 +444,14 @@ def group_means(
     if large.any():
         value[large] = domain.low + domain.width * np.clip(limits.value, 0.0, 1.0)
         error[large] = domain.width * limits.standard_error()
-    users = sum(part.users for part in parts)
-    reports = np.full(size, users, dtype=np.int64)
-    notes = few_users(users)
+    counted = sum(part.users for part in parts)
+    reports = np.full(size, counted, dtype=np.int64)
+    notes = few_users(counted)
     if not large.all():
         listed = ", ".join(f"'{names[place]}'" for place in np.flatnonzero(~large)[:3])
         notes += (f"too few users in {listed} for a mean: the interval is the whole range",)
     ranged = RangedLimits(limits, large, value, domain.low, domain.high)
-    return AttributeMeans(value, error, counts.users, reports, names, True, ranged, notes)
+    return AttributeMeans(value, error, users, reports, names, True, ranged, notes)
 
 
 def _moments(weight: float, users: int, law: Law) -> tuple[float, int, Array, Array]:

@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.combine import question_kind
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.extensions import FormerAttribute
@@ -53,12 +52,12 @@ from mechdesign.families.survey.design_setting import (
 from mechdesign.families.survey.part_plans import planned_part
 from mechdesign.families.survey.parts import SurveyPart
 from mechdesign.families.survey.questions import Question, Questions
-from mechdesign.families.survey.results import survey_figures
-from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.families.survey.survey import SurveyMechanism, survey_figures
+from mechdesign.primitives.combine import question_kind
 
 if TYPE_CHECKING:
-    from mechdesign.core.sensitivity import Binding
     from mechdesign.show.figure import Figure
+    from mechdesign.solvers.sensitivity import Binding
 
 Array = NDArray[np.float64]
 
@@ -479,7 +478,7 @@ class SurveyPrices:
 
     def binding(self) -> Sequence[Binding]:
         """Return the prices of the requested standard errors that bind."""
-        from mechdesign.core.sensitivity import Binding
+        from mechdesign.solvers.sensitivity import Binding
 
         goal = self.problem.goal
         if goal == "mean":

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.problem import Method, Outcome, Status
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.validation import user_count
 from mechdesign.core.values import changed
 from mechdesign.families.survey import design as building
@@ -44,6 +43,7 @@ from mechdesign.families.survey.design_mixtures import (
 from mechdesign.families.survey.design_setting import STEPS, Ask, SurveySetting
 from mechdesign.families.survey.part_plans import SurveyOutlook, expected_errors, outlook_of, users_for
 from mechdesign.families.survey.survey import SurveyMechanism
+from mechdesign.solvers.solve import solve
 
 AIM = 4e-6
 """A step aims at this part fewer users than planned, so that it ends where the planned ones are enough."""

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.combine import question_kind
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, require_keys
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, request_spread, unit
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request, means_request, singles, table_request
+from mechdesign.primitives.combine import question_kind
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.combine import question_kind
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError, counted
 from mechdesign.core.extensions import FormerAttribute
@@ -47,6 +45,8 @@ from mechdesign.families.survey.limit_bounds import (
     kind_information,
     tables_below,
 )
+from mechdesign.primitives.combine import question_kind
+from mechdesign.primitives.oracle import share_in
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.statement import statement_method
 
@@ -447,12 +447,24 @@ def classes_of(effects: Effects) -> SetClasses:
             for kind in effects.members
         ]
         keys = np.stack([np.bitwise_count(numbers).astype(np.int64), *norms, numbers], axis=1)
-        _, first = np.unique(keys[:, :-1], axis=0, return_index=True)
-        rows.append(keys[first])
-    together = np.concatenate(rows)
-    _, first = np.unique(together[:, :-1], axis=0, return_index=True)
-    firsts = together[first]
+        rows.append(_first_of_each(keys))
+    firsts = _first_of_each(np.concatenate(rows))
     return SetClasses(answers, firsts[:, -1], firsts[:, 0], firsts[:, 1:-1])
+
+
+def _first_of_each(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of the rows that differ in the last column alone the first one each, in rising order.
+
+    Examples
+    --------
+    >>> _first_of_each(np.array([[2, 7], [1, 8], [2, 9]])).tolist()
+    [[1, 8], [2, 7]]
+    """
+    order = np.lexsort(rows[:, -2::-1].T)
+    ordered = rows[order]
+    fresh = np.append(True, (ordered[1:, :-1] != ordered[:-1, :-1]).any(axis=1))
+    firsts: NDArray[np.int64] = ordered[fresh]
+    return firsts
 
 
 def answer_sets(numbers: NDArray[np.int64]) -> list[dict[str, list[int]]]:

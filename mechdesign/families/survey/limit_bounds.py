@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import exp_upper, float_down
+from mechdesign.primitives.oracle import share_in
 
 Part = tuple[int, ...]
 Array = NDArray[np.float64]
@@ -372,7 +372,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     >>> gains(2, 2.0, 1.0, np.array([0.0])).round(6)  # one answer is sure: chi^2 = 1
     array([1.])
     """
-    return _worth(_pieces(size, ratio), price, multipliers)
+    return _worth(_pieces(size, min(ratio, float(size))), price, multipliers)
 
 
 def _worth(laws: _Laws, price: float, multipliers: Array) -> Array:
@@ -392,9 +392,12 @@ def _turns() -> Array:
     return 1.0 - np.cos(np.linspace(0.0, math.pi, PIECES + 1))
 
 
-def _pieces(size: int, ratio: float) -> _Laws:
-    """Return the laws on ``size`` points with ratios up to this one, by the number of those that are B."""
-    top = min(ratio, float(size))
+@lru_cache(maxsize=128)
+def _pieces(size: int, top: float) -> _Laws:
+    """Return the laws on ``size`` points with ratios up to this one, by the number of those that are B.
+
+    No ratio is above the size, so that small shares and questions alike ask for the same ones.
+    """
     chis, entropies = [], []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
@@ -468,7 +471,7 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
     budget, scale = math.log(1.0 / share), max(item.price for item in questions)
     best, multipliers = math.inf, scale * np.exp(np.linspace(-9.0, 3.0, MULTIPLIERS))
     steps = np.arange(MULTIPLIERS) / (MULTIPLIERS - 1)
-    pieces = [_pieces(item.size, 1.0 / share) for item in questions]
+    pieces = [_pieces(item.size, min(1.0 / share, float(item.size))) for item in questions]
     for _ in range(1 + FINER):
         totals = multipliers * budget
         for item, laws in zip(questions, pieces, strict=True):

@@ -9,27 +9,38 @@ range, of group means it is that of the sums in the groups.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.combine import QuestionForm, question_kind
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, cell_variance
+from mechdesign.collect.base import CollectingMechanism, mechanism_type
 from mechdesign.core.errors import NORMAL, CertificateError, counted, margin_text
-from mechdesign.core.validation import integer
-from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
+from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.validation import integer, user_count
+from mechdesign.core.values import USERS
+from mechdesign.data.intake import Coded
+from mechdesign.exact.randomness import BitSource
+from mechdesign.families.survey.parts import (
+    Answers,
+    NumberPart,
+    OrderedPart,
+    SetPart,
+    SurveyPart,
+    TablePart,
+    has_type,
+    joined_texts,
+)
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.results import Request
+from mechdesign.families.survey.results import Request, SurveyResults
+from mechdesign.primitives.combine import QuestionForm, Split, question_kind
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle, cell_variance
 from mechdesign.show.tables import table
-
-if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import SurveyMechanism
 
 
 def effective_share(part: TablePart) -> float:
@@ -37,7 +48,7 @@ def effective_share(part: TablePart) -> float:
 
     Examples
     --------
-    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.primitives.kary import KaryResponse
     >>> from mechdesign.families.survey.questions import Question
     >>> questions = Questions([Question("smokes", labels=("no", "yes"))])
     >>> round(effective_share(TablePart(questions, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
@@ -129,7 +140,71 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     return eta / (even - eta * (even - spread))
 
 
-def expected_errors(survey: SurveyMechanism, users: int) -> NDArray[np.float64]:
+class PlannedSurvey(CollectingMechanism[SurveyResults]):
+    """A survey as it is planned: questions, designs with their shares, and what their reports tell."""
+
+    questions: Questions
+    epsilon: float
+    delta: float
+    split: Split[SurveyPart]
+    requests: tuple[Request, ...]
+    users: int | None
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What is promised for all reports of a user together."""
+
+    @property
+    def count(self) -> int:
+        """Number of designs."""
+        return len(self.split.branches)
+
+    def share(self, number: int) -> float:
+        """Return the probability of a design."""
+        return self.split.share(number)
+
+    def part_information(self, request: Request, part: SurveyPart) -> float:
+        """Return the planned information of one report of a part about a requested result."""
+        return part_information(self.questions, request, part)
+
+    def information(self, request: Request, number: int) -> float:
+        """Return the planned information of one report of a design about a requested result."""
+        return sum(self.part_information(request, part) for part in self.split.branches[number])
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the requested results."""
+        return tuple(request.name(self.questions) for request in self.requests)
+
+    def errors(self, users: int | None = None) -> dict[str, float]:
+        """Return the standard error of each result, expected with this many users at even answers.
+
+        Of a table it is the root mean square over its cells, of a mean in the units of the number.
+        """
+        count = user_count(self.users or USERS if users is None else users)
+        return dict(zip(self.names(), expected_errors(self, count).tolist(), strict=True))
+
+    def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
+        """Return the reports for encoded answers."""
+        return np.asarray(self.coded_reports(answers, source))
+
+    def coded_reports(self, answers: Answers, source: BitSource) -> Coded:
+        """Return the reports for encoded answers, each different text once."""
+        codes = np.empty(len(answers[0]), dtype=np.int64)
+        places: dict[str, int] = {}
+        for start, numbers in self.split.draw(len(codes), source):
+            for number, parts in enumerate(self.split.branches):
+                rows = start + np.flatnonzero(numbers == number)
+                if len(rows):
+                    chosen = [column[rows] for column in answers]
+                    columns = [part.draw(self.questions, chosen, source) for part in parts]
+                    texts, own = joined_texts(f"{number}:", columns)
+                    known = np.array([places.setdefault(text, len(places)) for text in texts])
+                    codes[rows] = known[own]
+        return Coded(np.array(list(places), dtype=str), codes)
+
+
+def expected_errors(survey: PlannedSurvey, users: int) -> NDArray[np.float64]:
     """Return the standard error of each requested result with ``users`` users; infinite for no information.
 
     Of a table it is the root mean square over the cells (of a question that is wanted for its cumulative
@@ -296,7 +371,7 @@ class SurveyOutlook:
         What else is known, such as bounds.
     """
 
-    survey: SurveyMechanism
+    survey: PlannedSurvey
     users: int
     results: tuple[Expected, ...]
     remarks: tuple[str, ...] = ()
@@ -365,7 +440,7 @@ class SurveyOutlook:
 
 
 def outlook_of(
-    survey: SurveyMechanism, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
+    survey: PlannedSurvey, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
     """Return the forecast before any user is asked.
 
@@ -414,7 +489,7 @@ def users_for(alone: float, error: float) -> int | None:
     return math.ceil(needed * (1.0 - 2.0**-40)) if math.isfinite(needed) else None
 
 
-def design_in_words(survey: SurveyMechanism, number: int) -> str:
+def design_in_words(survey: PlannedSurvey, number: int) -> str:
     """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
     parts = survey.split.branches[number]
     texts = []

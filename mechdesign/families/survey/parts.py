@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.combine import PIECE
 from mechdesign.collect.estimate import project_to_simplex
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, of_sets
-from mechdesign.collect.report_scores import counted_tables, relative_likelihoods, supported_tables
+from mechdesign.collect.report_scores import counted_tables, relative_likelihoods
 from mechdesign.core.errors import MethodError, ParameterError, RowError
 from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.values import Counter, PrivacyVerdict
@@ -32,6 +29,9 @@ from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.survey.questions import Question, Questions
+from mechdesign.primitives.combine import PIECE
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle, of_sets, supported_tables
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.combined_estimates import Evidence, Law, TableReports
@@ -402,7 +402,7 @@ class OrderedPart(SurveyPart):
 
     Examples
     --------
-    >>> from mechdesign.collect.combine import QuestionForm, question_kind
+    >>> from mechdesign.primitives.combine import QuestionForm, question_kind
     >>> questions = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
     >>> part = OrderedPart(questions, 0, question_kind("ordered").mechanism(QuestionForm((3,)), 1.0, 1.0))
     >>> part.audit().holds, round(part.noise(True, np.full(3, 1 / 3)), 3)

@@ -11,12 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import people
 from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import (
     CLIP,
@@ -32,18 +31,17 @@ from mechdesign.collect.collecting import (
     marked,
     require_data,
 )
-from mechdesign.collect.combine import PermanentReports
 from mechdesign.core.errors import DataError, ParameterError, counted, named_option
 from mechdesign.core.extensions import FormerAttribute, former_arguments
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import ROWS, Block, Source, let_lack
 from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.families.survey.part_plans import PlannedSurvey
 from mechdesign.families.survey.parts import Answers
 from mechdesign.families.survey.ticks import TickedSource, ticked
+from mechdesign.primitives.attributes import people
+from mechdesign.primitives.combine import PermanentReports
 from mechdesign.show.tables import range_text
-
-if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import SurveyMechanism
 
 PURPOSE = "remember"
 """What tells this stream of a seed from that of reports that are drawn again."""
@@ -76,7 +74,7 @@ class RememberedReports(PermanentReports[str]):
     contents: ClassVar[str] = "reports of a survey"
 
     @former_arguments(kept="reports")
-    def __init__(self, survey: SurveyMechanism, reports: Mapping[str, str] | None = None) -> None:
+    def __init__(self, survey: PlannedSurvey, reports: Mapping[str, str] | None = None) -> None:
         super().__init__(survey, reports)
         self.survey = survey
         survey.aggregator().update(np.array(list(self._entries.values()), dtype=str))
@@ -148,7 +146,7 @@ STATE = Option("state", "path", "the file that keeps the reports; made when it i
 KEY = Option("key", "text", "the column that identifies users")
 
 
-def survey_operations(mechanism: SurveyMechanism) -> tuple[Operation, ...]:
+def survey_operations(mechanism: PlannedSurvey) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember`` and ``estimate``."""
     takes = people(mechanism.questions.names, "an answer")
     key = Column("user", "identifier of the user, see --key", any_name=True)
@@ -165,14 +163,14 @@ def survey_operations(mechanism: SurveyMechanism) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: PlannedSurvey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = mechanism.source(settings["seed"])
     name = marked(REPORT, mechanism.survey_digest)
     for _, answers in _answers(mechanism, sources, settings):
         yield {name: mechanism.coded_reports(answers, bits)}
 
 
-def _remembered(mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _remembered(mechanism: PlannedSurvey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield the reports that are kept, and keep those that are drawn before anything is yielded."""
     (source,) = sources
     state, key = _kept_where(mechanism, source, settings)
@@ -197,7 +195,7 @@ def _remembered(mechanism: SurveyMechanism, sources: Sequence[Source], settings:
         yield {marked(REPORT, mechanism.survey_digest): reports[start : start + ROWS]}
 
 
-def _kept_where(mechanism: SurveyMechanism, source: Source, settings: Settings) -> tuple[str, str]:
+def _kept_where(mechanism: PlannedSurvey, source: Source, settings: Settings) -> tuple[str, str]:
     """Return the file that keeps reports and the column that identifies users."""
     state, key = settings["state"], settings["key"]
     if not state:
@@ -214,7 +212,7 @@ def _kept_where(mechanism: SurveyMechanism, source: Source, settings: Settings) 
 
 
 def _answers(
-    mechanism: SurveyMechanism, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
+    mechanism: PlannedSurvey, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
 ) -> Iterator[tuple[Block, Answers]]:
     """Yield the blocks of the data with the encoded answers of their rows."""
     source = ticked(sources[0], mechanism.about, mechanism.questions)

@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.report_scores import ReportScores, require_room
+from mechdesign.families.survey.part_plans import PlannedSurvey
+from mechdesign.families.survey.server import SurveyCounts
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.parts import SurveyPart
-    from mechdesign.families.survey.survey import SurveyMechanism
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
-def survey_scores(survey: SurveyMechanism, reports: Any) -> tuple[ReportScores, ...]:
+def survey_scores(survey: PlannedSurvey, reports: Any) -> tuple[ReportScores, ...]:
     """Return the scores of a survey's questions.
 
     Examples
@@ -35,7 +36,7 @@ def survey_scores(survey: SurveyMechanism, reports: Any) -> tuple[ReportScores, 
     >>> one.question, two.mean().round(2) + 0.0, bool(((one.information > 0) != (two.information > 0)).all())
     ('a', array([0., 1.]), True)
     """
-    designs, payloads = survey.aggregator().parsed(np.asarray(reports))
+    designs, payloads = SurveyCounts(survey).parsed(np.asarray(reports))
     results = [_blank(survey, question, len(designs)) for question in range(len(survey.questions))]
     for number, parts in enumerate(survey.split.branches):
         rows = np.flatnonzero(designs == number)
@@ -49,13 +50,13 @@ def survey_scores(survey: SurveyMechanism, reports: Any) -> tuple[ReportScores, 
     return tuple(results)
 
 
-def survey_pairs(survey: SurveyMechanism, reports: Any, first: int, second: int) -> tuple[Array, Array]:
+def survey_pairs(survey: PlannedSurvey, reports: Any, first: int, second: int) -> tuple[Array, Array]:
     """Return scores of the pair of answers to two questions, and which reports say something about it.
 
     A part about both has the scores of its table. Reports of two parts are drawn apart given the answers, so
     that the product of their scores has the mean of the product.
     """
-    designs, payloads = survey.aggregator().parsed(np.asarray(reports))
+    designs, payloads = SurveyCounts(survey).parsed(np.asarray(reports))
     blanks = [_blank(survey, place, 0) for place in (first, second)]
     sizes = [blank.values.shape[1] for blank in blanks]
     values, weights = np.zeros((len(designs), *sizes)), np.zeros(len(designs))
@@ -92,7 +93,7 @@ def _in_units(table: Array, scores: ReportScores, axis: int) -> Array:
     return np.expand_dims(ends, axis)
 
 
-def _blank(survey: SurveyMechanism, place: int, users: int) -> ReportScores:
+def _blank(survey: PlannedSurvey, place: int, users: int) -> ReportScores:
     question = survey.questions[place]
     names = ("mean",) if question.is_mean else tuple(map(str, question.categories))
     ends = (question.domain.low, question.domain.high) if question.is_number else None
@@ -112,7 +113,7 @@ def _blank(survey: SurveyMechanism, place: int, users: int) -> ReportScores:
 
 
 def _fill(
-    scores: ReportScores, survey: SurveyMechanism, part: SurveyPart, read: Any, question: int, rows: Rows
+    scores: ReportScores, survey: PlannedSurvey, part: SurveyPart, read: Any, question: int, rows: Rows
 ) -> None:
     """Set the rows of one question that a part of a design tells about."""
     scores.information[rows] = survey.part_information(survey.requests[question], part)

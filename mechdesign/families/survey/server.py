@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from mechdesign.families.survey.derived_results import (
     response_shares,
 )
 from mechdesign.families.survey.group_scores import CellScores
+from mechdesign.families.survey.part_plans import PlannedSurvey
 from mechdesign.families.survey.parts import NumberPart, OrderedReports, SurveyPart
 from mechdesign.families.survey.questions import Question
 from mechdesign.families.survey.results import (
@@ -48,26 +49,21 @@ from mechdesign.families.survey.results import (
     SurveyResults,
 )
 
-if TYPE_CHECKING:
-    from mechdesign.families.survey.survey import SurveyMechanism
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-def results_of(survey: SurveyMechanism, counts: SurveyCounts, population: bool) -> SurveyResults:
+def results_of(survey: PlannedSurvey, counts: SurveyCounts, population: bool) -> SurveyResults:
     """Return all requested results from the counts of a server."""
     results = tuple(_result(survey, counts, request, population) for request in survey.requests)
     return SurveyResults(results, counts.users, survey.epsilon, population, survey.delta)
 
 
-def _result(
-    survey: SurveyMechanism, counts: SurveyCounts, request: Request, population: bool
-) -> SurveyResult:
+def _result(survey: PlannedSurvey, counts: SurveyCounts, request: Request, population: bool) -> SurveyResult:
     name, question = request.name(survey.questions), survey.questions[request.places[0]]
     if request.number is not None:
         domain = survey.questions[request.number].domain
-        means = group_means(survey, counts, request, table_reports(survey, counts, request))
+        means = group_means(survey.questions, counts.users, request, table_reports(survey, counts, request))
         return SurveyResult(name, request, replace(means, possible=(domain.low, domain.high)))
     if len(request.places) == 1 and question.is_mean:
         ends = (question.domain.low, question.domain.high)
@@ -116,7 +112,7 @@ def _skipped_number(
 
 
 def _groups(
-    survey: SurveyMechanism, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
+    survey: PlannedSurvey, request: Request, axes: Axes, scores: Sequence[CellScores], sample: int | None
 ) -> tuple[GroupShares, ...]:
     """Return the percentages of rows, which are all questions but the last, and those of columns."""
     questions = [survey.questions[place] for place in request.places]
@@ -130,7 +126,7 @@ def _groups(
 
 
 def _informative_parts(
-    survey: SurveyMechanism, counts: SurveyCounts, request: Request
+    survey: PlannedSurvey, counts: SurveyCounts, request: Request
 ) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
     for parts, counters in zip(survey.split.branches, counts.counters, strict=True):
@@ -140,7 +136,7 @@ def _informative_parts(
                 yield part, counter, information
 
 
-def table_reports(survey: SurveyMechanism, counts: SurveyCounts, request: Request) -> list[Any]:
+def table_reports(survey: PlannedSurvey, counts: SurveyCounts, request: Request) -> list[Any]:
     """Return the information about the table of some questions in the reports of all designs."""
     parts = _informative_parts(survey, counts, request)
     sources = (part.evidence_in(counter, request.places, information) for part, counter, information in parts)
@@ -176,7 +172,7 @@ def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = Q
 # Numbers
 
 
-def _mean(survey: SurveyMechanism, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
+def _mean(survey: PlannedSurvey, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
     """Return the mean of a number from its own reports and from the bits in tables, by planned weights.
 
     With several designs the interval is for the population, which is wider than that for the given users.
@@ -230,7 +226,7 @@ def _mixed(
 REMEDY = "use the mechanism file the reports were made with"
 
 
-class SurveyCounts(Server["SurveyMechanism"]):
+class SurveyCounts(Server[PlannedSurvey]):
     """Counts of the reports of a survey: add reports, merge with others, estimate.
 
     Examples
@@ -247,7 +243,7 @@ class SurveyCounts(Server["SurveyMechanism"]):
 
     kept: ClassVar[str] = "counts"
 
-    def __init__(self, mechanism: SurveyMechanism) -> None:
+    def __init__(self, mechanism: PlannedSurvey) -> None:
         super().__init__(mechanism)
         self.counters: list[list[Counter]] = mechanism.split.counters()
 

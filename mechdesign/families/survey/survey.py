@@ -9,22 +9,21 @@ doubles e_i are, and compared with the fraction that epsilon is: no rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
-from mechdesign.collect.combine import Split
-from mechdesign.collect.kernel import Answer, Recipe, Steps, rng_alone
+from mechdesign.collect.kernel import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone
 from mechdesign.collect.report_scores import ReportScores
 from mechdesign.collect.server import on_table
 from mechdesign.core.certificate import Certificate, PrivacyFinding
@@ -42,26 +41,34 @@ from mechdesign.core.validation import (
 from mechdesign.core.values import USERS, Forecast, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.intake import Coded, Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, float_up
-from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
-from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart, joined_texts
+from mechdesign.families.survey.part_plans import PlannedSurvey, best_part, expected_errors, part_of
+from mechdesign.families.survey.parts import SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.results import (
     Request,
-    SurveyResults,
     requests_of,
-    shares_of,
     singles,
-    survey_figures,
 )
+from mechdesign.primitives.combine import Split
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.remembered_reports import RememberedReports
     from mechdesign.families.survey.server import SurveyCounts
-    from mechdesign.show.figure import Figure
+    from mechdesign.show.figure import Figure, Mark
 
 COVERS = "all reports of a survey"
+
+MARGIN = 0.44
+"""Half the width of a question's box; questions are 1 apart."""
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+GAP = 0.06
+"""The part of a band's height that stays free."""
+
+Bands = tuple[tuple[int, ...], ...]
 
 
 @frozen_value(repr=False)
@@ -136,7 +143,7 @@ class Design:
         return tuple(sorted(place for part in self.parts for place in part.places))
 
 
-class SurveyMechanism(CollectingMechanism[SurveyResults]):
+class SurveyMechanism(PlannedSurvey):
     """Several questions of the same user under one epsilon, as its client draws what to ask and how.
 
     Parameters
@@ -242,28 +249,7 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         """What users may be asked, with their probabilities."""
         return tuple(map(Design, self.split.branches, self.split.weights))
 
-    @property
-    def count(self) -> int:
-        """Number of designs."""
-        return len(self.split.branches)
-
-    def share(self, number: int) -> float:
-        """Return the probability of a design."""
-        return self.split.share(number)
-
     wanted, told = FormerAttribute("requests"), FormerAttribute("part_information")
-
-    def part_information(self, request: Request, part: SurveyPart) -> float:
-        """Return the planned information of one report of a part about a requested result."""
-        return part_information(self.questions, request, part)
-
-    def information(self, request: Request, number: int) -> float:
-        """Return the planned information of one report of a design about a requested result."""
-        return sum(self.part_information(request, part) for part in self.split.branches[number])
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the requested results."""
-        return tuple(request.name(self.questions) for request in self.requests)
 
     @property
     def data_columns(self) -> tuple[str, ...]:
@@ -329,25 +315,6 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         memory.reports_for(names, encoded, self.source(rng, PURPOSE))
         return memory
 
-    def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
-        """Return the reports for encoded answers."""
-        return np.asarray(self.coded_reports(answers, source))
-
-    def coded_reports(self, answers: Answers, source: BitSource) -> Coded:
-        """Return the reports for encoded answers, each different text once."""
-        codes = np.empty(len(answers[0]), dtype=np.int64)
-        places: dict[str, int] = {}
-        for start, numbers in self.split.draw(len(codes), source):
-            for number, parts in enumerate(self.split.branches):
-                rows = start + np.flatnonzero(numbers == number)
-                if len(rows):
-                    chosen = [column[rows] for column in answers]
-                    columns = [part.draw(self.questions, chosen, source) for part in parts]
-                    texts, own = joined_texts(f"{number}:", columns)
-                    known = np.array([places.setdefault(text, len(places)) for text in texts])
-                    codes[rows] = known[own]
-        return Coded(np.array(list(places), dtype=str), codes)
-
     def recipe(self) -> Recipe:
         questions = self.questions.all
         steps = {
@@ -383,14 +350,6 @@ class SurveyMechanism(CollectingMechanism[SurveyResults]):
         from mechdesign.families.survey.server import SurveyCounts
 
         return SurveyCounts(self)
-
-    def errors(self, users: int | None = None) -> dict[str, float]:
-        """Return the standard error of each result, expected with this many users at even answers.
-
-        Of a table it is the root mean square over its cells, of a mean in the units of the number.
-        """
-        count = user_count(self.users or USERS if users is None else users)
-        return dict(zip(self.names(), expected_errors(self, count).tolist(), strict=True))
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the largest standard error of a share, or of a mean over the width of its range."""
@@ -521,3 +480,96 @@ def _require_disjoint(number: int, parts: Sequence[SurveyPart]) -> None:
     places = [place for part in parts for place in part.places]
     if not places or len(set(places)) < len(places):
         raise ParameterError("designs", f"design {number} has no part, or asks a question twice")
+
+
+def survey_figures(survey: PlannedSurvey) -> list[Figure]:
+    """Return figures of the plan of questions, and of the expected errors with the planned users."""
+    return [_questions_figure(survey), _errors(survey)]
+
+
+def _questions_figure(survey: PlannedSurvey) -> Figure:
+    """Return a band for each choice of questions, as high as its share, with a box for each report."""
+    from mechdesign.show.figure import Figure, Panel
+    from mechdesign.show.panels import axis_names
+
+    marks: list[Mark] = []
+    named: set[int] = set()
+    bands, top = shares_of(survey), 100.0
+    several = any(len(parts) > 1 for parts, _ in bands)
+    for parts, share in bands:
+        bottom = top - 100.0 * share
+        for number, places in enumerate(parts):
+            kind = min(number, len(ORDINALS) - 1)
+            label = f"{ORDINALS[kind]} report" if several and kind not in named else ""
+            named.add(kind)
+            marks += _boxes(places, bottom, top - GAP * (top - bottom), kind, label)
+        top = bottom
+    names = axis_names(survey.questions.names)
+    panel = Panel("question", "users (%)", marks, x_names=names, y_limits=(0.0, 100.0))
+    caption = (
+        "A band is what some of the users report, as high as their share. A box, or boxes that a line "
+        "connects, are one report of all its questions; other questions are not reported."
+    )
+    return Figure("Which users are asked which questions", [panel], caption)
+
+
+def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: str) -> Iterator[Mark]:
+    """Yield the boxes of a report, and lines between those that are apart."""
+    from mechdesign.show.figure import Line, Polygon
+
+    ends = list(_runs(places))
+    for number, (first, last) in enumerate(ends):
+        left, right = first - MARGIN, last + MARGIN
+        corners = ([left, right, right, left], [bottom, bottom, top, top])
+        yield Polygon(*corners, label="" if number else label, series=kind)
+    middle = (bottom + top) / 2.0
+    for (_, end), (start, _) in pairwise(ends):
+        yield Line([end + MARGIN, start - MARGIN], [middle, middle], series=kind)
+
+
+def shares_of(survey: PlannedSurvey) -> list[tuple[Bands, float]]:
+    """Return the questions that are reported together, with their shares; the largest first."""
+    shares: dict[Bands, float] = {}
+    for number, parts in enumerate(survey.split.branches):
+        reports = tuple(sorted(part.places for part in parts))
+        shares[reports] = shares.get(reports, 0.0) + survey.share(number)
+    return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of the places that follow each other.
+
+    Examples
+    --------
+    >>> list(_runs([0, 1, 3]))
+    [(0, 1), (3, 3)]
+    """
+    for _, pairs in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
+        run = [place for _, place in pairs]
+        yield run[0], run[-1]
+
+
+def _errors(survey: PlannedSurvey) -> Figure:
+    """Return the standard errors: of shares in percentage points, and of means in their units."""
+    from mechdesign.show.figure import Bars, Figure, Panel
+    from mechdesign.show.panels import MOST_NAMES, axis_names
+
+    users = survey.users or USERS
+    errors = survey.errors(users)
+    shares: dict[str, float] = {}
+    means: dict[str, float] = {}
+    for (name, error), request in zip(errors.items(), survey.requests, strict=True):
+        if np.isfinite(error):
+            (means if survey.questions[request.subject].is_number else shares)[name] = error
+    panels = []
+    for errors_of, factor, unit in (shares, 100.0, "percentage points"), (means, 1.0, "units of the number"):
+        if errors_of:
+            chosen = dict(sorted(errors_of.items(), key=lambda item: -item[1])[:MOST_NAMES])
+            bars = Bars(x=np.arange(len(chosen)), y=[factor * error for error in chosen.values()])
+            names = axis_names(list(chosen))
+            panels.append(Panel("result", f"standard error ({unit})", [bars], x_names=names))
+    caption = (
+        "Of shares it is the root mean square over the categories. Errors fall with the square root of "
+        "the number of users."
+    )
+    return Figure(f"Expected standard errors with {counted(users, 'user')}", panels, caption)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,18 +29,19 @@ from mechdesign.collect.intervals import (
     rare_step,
     tail_of,
 )
-from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.core.errors import counted
 from mechdesign.core.validation import in_range
 from mechdesign.data.tidy import Quantiles
 from mechdesign.exact.numbers import frozen
+from mechdesign.primitives.mean_limits import WorstLimits
 from mechdesign.show.tables import edge_texts
 from mechdesign.solvers.least_squares import increasing_blocks, nonnegative_quadratic
 
 if TYPE_CHECKING:
+    from mechdesign.collect.codec import Labels
     from mechdesign.collect.intervals import Limits
+    from mechdesign.families.workload.patterns import ChannelValue, OrbitValue
     from mechdesign.families.workload.queries import Workload
-    from mechdesign.families.workload.release import WorkloadRelease
     from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -266,6 +267,39 @@ class Quantile:
         return f"{self.share:g} quantile: {self.estimate} (from {self.low} to {self.high})"
 
 
+class Answering(Protocol):
+    """What estimates use of the mechanism that made the reports."""
+
+    workload: Workload
+    labels: Labels
+
+    @property
+    def value(self) -> ChannelValue | OrbitValue:
+        """The errors of the integer channel with its best estimator."""
+
+    @property
+    def queries(self) -> Array:
+        """The queries that are estimated and printed, a row each."""
+
+    @property
+    def cumulative_scores(self) -> QueryScores:
+        """The scores of the cumulative shares of all types but the last one."""
+
+    @property
+    def label_scores(self) -> Array | None:
+        """The labels as numbers, of which a mean is estimated; None where they are no rating."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the types have an order, and so quantiles."""
+
+    def spread(self, rows: Array, shares: Array, users: int, population: bool) -> Array:
+        """Return the standard errors of answers, at the estimated shares moved to the simplex."""
+
+    def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]:
+        """Return a type and two further ones by name, or the middle of a bin and the ends of two others."""
+
+
 @dataclass(frozen=True, repr=False)
 class QueryEstimate(ListedEstimate):
     """Unbiased estimates of the answers of all queries.
@@ -295,7 +329,7 @@ class QueryEstimate(ListedEstimate):
     standard_error: Array
     queries: tuple[str, ...]
     shares: Array
-    mechanism: WorkloadRelease = field(repr=False, compare=False)
+    mechanism: Answering = field(repr=False, compare=False)
     population: bool = False
     notes: tuple[str, ...] = ()
     limits: Limits | None = field(default=None, repr=False, compare=False)

@@ -43,7 +43,6 @@ from mechdesign.core.errors import CertificateError, ParameterError, counted
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import one_thread
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Vector, changed
 from mechdesign.exact.randomness import exp_upper, float_down, float_up
@@ -59,6 +58,7 @@ from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.patterns import Array
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.workload_bound import WorkloadBound
+from mechdesign.solvers.solve import one_thread
 
 if TYPE_CHECKING:
     import cvxpy

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import counted
 from mechdesign.core.problem import Method, Outcome, Problem
-from mechdesign.core.sensitivity import Binding
 from mechdesign.core.values import changed
 from mechdesign.families.workload.event_counts import EventCounts, OneEventBound
 from mechdesign.families.workload.event_decodings import (
@@ -57,6 +56,7 @@ from mechdesign.families.workload.query_outcomes import (
 from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.interior import Minimised
+from mechdesign.solvers.sensitivity import Binding
 from mechdesign.solvers.statement import statement_method
 
 NEGLIGIBLE = 1e-9

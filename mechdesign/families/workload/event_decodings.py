@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.problem import Outcome
-from mechdesign.core.sensitivity import Binding
 from mechdesign.families.workload.event_counts import EventBound, EventCounts
 from mechdesign.families.workload.event_states import EventChannel, EventOrbit, EventStates
 from mechdesign.families.workload.patterns import Array
+from mechdesign.solvers.sensitivity import Binding
 
 if TYPE_CHECKING:
     from mechdesign.solvers.linear import LinearProgram

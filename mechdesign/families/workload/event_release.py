@@ -25,7 +25,6 @@ from mechdesign.collect.codec import Choice, Codec, Codes, Labels
 from mechdesign.collect.collector import Aggregator, Collector
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import rare_step
-from mechdesign.collect.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.collect.scores import few_users
 from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
@@ -34,6 +33,7 @@ from mechdesign.core.validation import double_epsilon, finite_array, probability
 from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.numbers import frozen, require_no_mask, wholes
 from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states
+from mechdesign.primitives.mean_limits import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import one_thread
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import frozen, text_of
@@ -30,6 +29,7 @@ from mechdesign.families.workload.queries import Workload, query_matrix
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.weights import feasible_patterns, in_order, integer_orbits, integer_weights
 from mechdesign.families.workload.workload_bound import TraceBound, WorkloadBound
+from mechdesign.solvers.solve import one_thread
 
 if TYPE_CHECKING:
     import cvxpy

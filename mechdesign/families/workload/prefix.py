@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError, ParameterError, counted
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
 from mechdesign.core.validation import integer
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis, Master, PatternWorth
@@ -30,6 +29,7 @@ from mechdesign.families.workload.queries import prefix
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.weights import feasible_patterns, integer_weights
 from mechdesign.show.tables import table
+from mechdesign.solvers.solve import solve
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
 

@@ -22,12 +22,12 @@ import numpy as np
 
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.problem import Outcome, Problem
-from mechdesign.core.sensitivity import Binding
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import PatternWorth, Weighted
 from mechdesign.families.workload.patterns import Array, Sets, Translations
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, MOST_ROWS, TraceBound, WorkloadBound
 from mechdesign.solvers.descent import descend
+from mechdesign.solvers.sensitivity import Binding
 
 REFUSED = 1e6
 """The value of a point outside of the domain: the line search turns back."""

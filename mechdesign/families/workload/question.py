@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from mechdesign.collect.combine import QuestionForm, QuestionKind
 from mechdesign.families.workload.patterns import Array
 from mechdesign.families.workload.prefix import best_prefix_channel, error_slope, prefix_ladder
 from mechdesign.families.workload.release import WorkloadRelease
+from mechdesign.primitives.combine import QuestionForm, QuestionKind
 
 
 class OrderedKind(QuestionKind):

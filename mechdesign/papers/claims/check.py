@@ -12,7 +12,6 @@ import numpy as np
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import one_thread
 from mechdesign.core.values import TextInNotebooks, encode
 from mechdesign.papers.claims.claim import (
     NOT_EVALUATED,
@@ -33,6 +32,7 @@ from mechdesign.papers.claims.witness import (
     suggested,
     witness_text,
 )
+from mechdesign.solvers.solve import one_thread
 
 if TYPE_CHECKING:
     from mechdesign.catalog.load import Model

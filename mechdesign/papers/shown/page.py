@@ -14,7 +14,6 @@ from mechdesign.catalog.sweeping import run_resumed, run_sweep
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import printable
 from mechdesign.core.fields import parameters_of
-from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
 from mechdesign.papers.claims.claim import MISPRINT, NOT_EVALUATED, UNCHECKED, UNDECIDED
@@ -25,6 +24,7 @@ from mechdesign.report.page.render import marked_up, markup, rendered
 from mechdesign.report.tables import cell_text
 from mechdesign.show.draw import svg
 from mechdesign.show.figure import Figure, design_figures
+from mechdesign.solvers.sensitivity import sensitivity
 from mechdesign.work.cache import key_of
 from mechdesign.work.parallel import Task, Watcher
 

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.data_settings import DataSettings
 from mechdesign.catalog.load import load_model
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.core.solution import Solution
 from mechdesign.data.about import About
 from mechdesign.data.data_set import open_table
+from mechdesign.data.data_settings import DataSettings
 from mechdesign.data.intake import Intake, length
 from mechdesign.data.writing import write_blocks
 from mechdesign.report.compare import Comparison, compare

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.analysis.change import Change, Row, change_between
+from mechdesign.analysis.student import Change, Row, change_between
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import decimals_of, margin_text, percent_with_margin, printable
 from mechdesign.data.tidy import OF_ANSWERED

@@ -56,7 +56,7 @@ def random_prices(rng, right):
 
 
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(["incomplete", "complete"]), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_right_prices_prove_the_optimum_and_no_prices_prove_more(seed, kind, information, limited):
     rng, sellers, budget = instance(seed, kind, information, limited)
     solution = md.solve(problem_of(sellers, budget=budget))
@@ -68,7 +68,7 @@ def test_right_prices_prove_the_optimum_and_no_prices_prove_more(seed, kind, inf
 
 
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(["incomplete", "complete"]), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_same_for_the_least_payment(seed, kind, information, limited):
     rng, sellers, budget = instance(seed, kind, information, limited)
     reached = md.solve(problem_of(sellers, budget=budget))

@@ -21,7 +21,7 @@ from mechdesign.families.hitters.detection import (
     single_test_bound,
     upper_tail,
 )
-from mechdesign.families.hitters.prefix_reports import BucketWeights
+from mechdesign.families.hitters.prefix_hashing import BucketWeights
 
 NOTE = {
     (100_000, 2.0, 40): 0.0277,

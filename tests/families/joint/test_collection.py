@@ -151,7 +151,7 @@ def test_joint_cells_are_better_reported_at_once():
 def test_the_sum_over_joint_cells_is_what_simulated_users_show():
     solution = md.solve(md.JointCollection(attributes=[2, 3], epsilon=5.0))
     mechanism, rng = solution.mechanism(), np.random.default_rng(2)
-    users, repetitions = 500, 200
+    users, repetitions = 500, 100
     values = np.tile([[0, 2], [1, 0]], (users // 2, 1))
     truth = np.zeros((2, 3))
     truth[0, 2] = truth[1, 0] = 0.5
@@ -179,7 +179,7 @@ def test_simulated_users_show_the_value():
     solution = md.solve(
         md.JointCollection(attributes=[3, 2], epsilon=4.0, report_epsilon=2.0, reports_per_user=4)
     )
-    found = simulate(solution, 500, 300, np.random.default_rng(5))
+    found = simulate(solution, 500, 120, np.random.default_rng(5))
     assert abs(found["measured_value"] - solution.value) < 4.5 * found["standard_error"]
 
 

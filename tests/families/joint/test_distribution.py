@@ -70,7 +70,7 @@ def test_value_and_ratios_are_those_of_the_definition(seed):
     assert float(ratios @ point) == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(0, 16, 2))
 def test_three_methods_agree_and_no_distribution_beats_the_bound(seed):
     problem = random_problem(seed, users=60 + 20 * seed)
     comparison = md.compare(problem, ["active-set", "convex", "em"])
@@ -212,7 +212,7 @@ def test_expectation_steps_never_fall():
 
 
 def test_many_attributes_need_no_array_of_reports_by_cells():
-    given = {"name": "simulated", "distribution": "mixture", "users": 20_000, "seed": 4}
+    given = {"name": "simulated", "distribution": "mixture", "users": 5000, "seed": 4}
     problem = md.JointDistribution(attributes=[2] * 12, redraw=0.3, keep=0.75, add=0.25, reports=given)
     assert problem.model.first.shape[1] == problem.model.second.shape[1] == 64
     solution = md.solve(problem)

@@ -51,9 +51,9 @@ def rightly_often(events: list[np.ndarray], chance: float) -> bool:
 
 
 def test_intervals_of_joint_cells_and_conditionals_cover():
-    """Of unbiased estimates: 240 simulations of six cells each."""
+    """Of unbiased estimates: 120 simulations of six cells each."""
     mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1500), np.random.default_rng(3)
-    repetitions = 240
+    repetitions = 120
     misses, given_misses, values_found = [], [], []
     for reports in surveys(mechanism, [values] * repetitions, rng):
         estimate = mechanism.estimate(reports, **QUICK)
@@ -72,7 +72,7 @@ def test_intervals_of_joint_cells_and_conditionals_cover():
 def test_the_bootstrap_covers_inside_and_is_rough_at_the_border():
     """Normal intervals from bootstrap errors of likeliest shares that are well above 0."""
     mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1500), np.random.default_rng(4)
-    repetitions, hits = 40, []
+    repetitions, hits = 25, []
     for reports in surveys(mechanism, [values] * repetitions, rng):
         table = mechanism.estimate(reports).marginal([0, 1], bootstrap=30)
         hits.append((np.abs(table.value - TRUTH) < 1.645 * table.spread)[TRUTH > 0])
@@ -144,7 +144,7 @@ def test_linked_reports_have_the_likelihood_of_the_definition():
 
 def test_linked_reports_are_unbiased_with_honest_errors_and_better_than_one():
     mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1000), np.random.default_rng(6)
-    repetitions, misses, found, single = 150, [], [], []
+    repetitions, misses, found, single = 80, [], [], []
     for _ in range(repetitions):
         clients = mechanism.remember(values, rng=rng)
         tables = [clients.report(rng=rng) for _ in range(3)]
@@ -179,13 +179,13 @@ def test_linked_tables_that_do_not_belong_together_are_refused():
 def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
     """With little noise the draw of the users is most of the variance.
 
-    In 150 repetitions each variance, and their sum, whose error is that of the sums of squares.
+    In 90 repetitions each variance, and their sum, whose error is that of the sums of squares.
     """
     mechanism, rng = (
         small(epsilon=16.0, redraw=0.0, keep=0.98, add=0.02, reports_per_user=1),
         np.random.default_rng(8),
     )
-    values, repetitions = people(500), 150
+    values, repetitions = people(500), 90
     joint, given, errors = [], [], []
     drawn = rng.integers(0, len(values), (repetitions, len(values)))
     asked = values[drawn] if population else [values] * repetitions

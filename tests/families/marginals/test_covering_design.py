@@ -59,11 +59,11 @@ def test_integer_program_exhaustive_search_and_the_default_agree(parameters):
     assert all(run.status == "optimal" for run in comparison.runs)
 
 
-@pytest.mark.parametrize("block", [5, 6, 7, 8])
+@pytest.mark.parametrize("block", [5, 8])
 def test_32_points_and_triples(block):
     """Covered exactly, no worse than the constructions, and the gap is shown where it is not closed."""
     solution = md.solve(md.CoveringDesign(points=32, order=3, block=block), effort=2_000_000)
-    assert solution.value <= {5: 650, 6: 355, 7: 186, 8: 108}[block]
+    assert solution.value <= {5: 650, 8: 108}[block]
     assert solution.status == "feasible"
     assert not solution.claims_optimality
     assert 0 < solution.gap <= 0.35 * solution.bound

@@ -10,10 +10,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog.sweeping import simulate
-from mechdesign.collect.oracle import best_size, subset_bits, subset_variance
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.families.marginals.frequency_oracle import KINDS, NAMES, variance_lower_bound
 from mechdesign.families.marginals.frequency_oracle_methods import staircase_columns
+from mechdesign.primitives.oracle import best_size, subset_bits, subset_variance
 from tests.support.oracles import small_oracles, whole_channel
 
 
@@ -55,7 +55,7 @@ def test_no_random_private_channel_has_more_information_than_the_bound_allows(ca
     rng = np.random.default_rng(categories)
     limit = 1 / variance_lower_bound(categories, epsilon)
     found = [
-        information(random_channel(categories, int(rng.integers(2, 10)), epsilon, rng)) for _ in range(500)
+        information(random_channel(categories, int(rng.integers(2, 10)), epsilon, rng)) for _ in range(200)
     ]
     assert max(found) <= limit
     assert max(found) >= limit / 3
@@ -292,11 +292,11 @@ def test_variables_that_name_no_oracle_are_refused():
 
 @pytest.mark.parametrize("method", NAMES)
 def test_simulated_users_have_the_variance_that_is_stated(method):
-    """Within 5 standard errors of the measured mean of 400 squares (fixed seed)."""
+    """Within 4 standard errors of the measured mean of 200 squares (fixed seed)."""
     problem = md.FrequencyOracle(categories=7, epsilon=1.0)
     solution = md.solve(problem, method)
-    measured = simulate(solution, 400, 400, np.random.default_rng(5))
-    assert abs(measured["measured_value"] - solution.value) < 5 * measured["standard_error"]
+    measured = simulate(solution, 400, 200, np.random.default_rng(5))
+    assert abs(measured["measured_value"] - solution.value) < 4 * measured["standard_error"]
 
 
 def test_names_of_categories_go_through():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, UnknownNameError
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles.best import best_oracle
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.kary_channel import KaryChannel
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

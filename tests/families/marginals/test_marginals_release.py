@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import cell_variance
 from mechdesign.core.errors import CertificateError, DataError, EstimationError, MechDesignError
-from mechdesign.exact.randomness import TOTAL, view_weights
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals import MarginalAggregator, MarginalRelease
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -26,6 +23,10 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.views import covered_order
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.combine import view_weights
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import cell_variance
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

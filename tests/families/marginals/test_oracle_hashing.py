@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.bits import fitting
-from mechdesign.exact.draws import PLAIN, AffineFamily, collision, least_moves
 from mechdesign.exact.numbers import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -22,6 +20,7 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.marginals.oracles.blocks import hadamard_transform
 from mechdesign.families.marginals.oracles.projective import ProjectiveSpace
+from mechdesign.primitives.hashing import PLAIN, AffineFamily, collision, fitting, least_moves
 
 
 def test_primes():
@@ -107,8 +106,8 @@ def test_counting_in_parts_is_counting_at_once(monkeypatch):
     rng = np.random.default_rng(3)
     seeds, values = rng.integers(0, family.seeds, 900), rng.integers(0, 4, 900)
     whole = family.supports(seeds, values, 64).tolist()
-    monkeypatch.setattr("mechdesign.exact.draws.PART", 100)
-    monkeypatch.setattr("mechdesign.exact.draws.BLOCK", 50)
+    monkeypatch.setattr("mechdesign.primitives.hashing.PART", 100)
+    monkeypatch.setattr("mechdesign.primitives.hashing.BLOCK", 50)
     assert family.supports(seeds, values, 64).tolist() == whole
     assert family._supports_by_element(seeds, values, None)[:64].tolist() == whole
     assert family._supports_by_slope(seeds, values)[:64].tolist() == whole

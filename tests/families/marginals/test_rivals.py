@@ -85,7 +85,7 @@ TRIPLES = list(combinations(range(8), 3))[::4]
 def test_errors_are_as_predicted(rival):
     sizes = rival.setting.sizes
     marginals = [*combinations(range(len(sizes)), 2), (0,)]
-    require_mean(*squared_errors(rival, people_of(sizes, 600, 1), marginals, 300, 2))
+    require_mean(*squared_errors(rival, people_of(sizes, 600, 1), marginals, 150, 2))
 
 
 def test_fc_am_ft_are_as_256_to_448_to_93_in_units_of_var_0():
@@ -114,7 +114,7 @@ def test_fc_am_ft_are_as_256_to_448_to_93_in_units_of_var_0():
 def test_the_short_way_has_the_same_errors(rival):
     codes = people_of(SIZES, 500, 5)
     marginals = list(combinations(range(4), 2))
-    require_mean(*squared_errors(rival, codes, marginals, 300, 6, rival.simulate))
+    require_mean(*squared_errors(rival, codes, marginals, 150, 6, rival.simulate))
 
 
 @pytest.mark.parametrize("oracle", [CellOracle.adaptive(3, 1.0), CellOracle.adaptive(12, 0.5)])
@@ -122,15 +122,15 @@ def test_simulated_counts_have_the_moments_of_counted_reports(oracle):
     people = np.arange(oracle.cells) * 7
     generator, users = np.random.default_rng(8), int(people.sum())
     codes = np.repeat(np.arange(oracle.cells), people)
-    source = bit_source(generator)
-    drawn = np.array([oracle.count(oracle.draw(codes, source)) for _ in range(2000)])
-    short = np.array([oracle.simulate(people, generator) for _ in range(2000)])
+    source, runs = bit_source(generator), 1000
+    drawn = np.array([oracle.count(oracle.draw(codes, source)) for _ in range(runs)])
+    short = np.array([oracle.simulate(people, generator) for _ in range(runs)])
     expected = people * oracle.gain + users * oracle.other
     for counts in (drawn, short):
-        assert (abs(counts.mean(axis=0) - expected) <= 4.5 * counts.std(axis=0) / math.sqrt(2000)).all()
+        assert (abs(counts.mean(axis=0) - expected) <= 4.5 * counts.std(axis=0) / math.sqrt(runs)).all()
     first, second = np.cov(drawn.T), np.cov(short.T)
     spread = np.sqrt(np.outer(np.diag(first), np.diag(first)))
-    assert (abs(first - second) / spread <= 4.5 * math.sqrt(2 * 2 / 2000)).all()
+    assert (abs(first - second) / spread <= 4 * math.sqrt(2 * 2 / runs)).all()
 
 
 def test_fourier_reconstruction_is_exact_without_noise():

@@ -7,7 +7,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.solve import methods_of
+from mechdesign.solvers.solve import methods_of
 
 
 def others(problem: md.FrequencyOracle) -> list[md.Solution]:

@@ -26,13 +26,16 @@ def random_prices(rng, size):
 
 
 def price(prices, small, output):
-    """Return F(t) by its definition."""
-    single = prices.curve * output**2 - prices.slope * output - prices.level
-    return float(np.minimum(single, small * single).sum())
+    """Return F(t) by its definition, of one output or of each."""
+    t = np.asarray(output)[..., None]
+    single = prices.curve * t**2 - prices.slope * t - prices.level
+    return np.minimum(single, small * single).sum(axis=-1)
 
 
-@pytest.mark.parametrize("criterion", ["worst", "average"])
-@pytest.mark.parametrize(("epsilon", "inputs", "outputs"), [(0.5, 5, 21), (2.0, 6, 30), (4.0, 7, 41)])
+@pytest.mark.parametrize(
+    ("epsilon", "inputs", "outputs", "criterion"),
+    [(0.5, 5, 21, "worst"), (2.0, 6, 30, "average"), (4.0, 7, 41, "worst")],
+)
 def test_columns_and_the_linear_program_agree(epsilon, inputs, outputs, criterion):
     problem = MeanChannel(epsilon=epsilon, inputs=inputs, outputs=outputs, criterion=criterion)
     comparison = md.compare(problem)
@@ -79,8 +82,7 @@ def test_with_the_two_ends_alone_duchi_is_the_best_mechanism(epsilon):
 
 
 @pytest.mark.parametrize("criterion", ["worst", "average"])
-@pytest.mark.parametrize("inputs", [2, 3, 4])
-@pytest.mark.parametrize("outputs", [2, 3, 10])
+@pytest.mark.parametrize(("inputs", "outputs"), [(2, 2), (2, 10), (3, 3), (4, 2), (4, 10)])
 def test_the_smallest_grids(inputs, outputs, criterion):
     comparison = md.compare(MeanChannel(epsilon=1.0, inputs=inputs, outputs=outputs, criterion=criterion))
     assert comparison.agree
@@ -115,8 +117,8 @@ def test_pricing_finds_the_least_price_over_all_outputs(size):
     for _ in range(20):
         prices, small = random_prices(rng, size), float(rng.uniform(0.01, 0.9))
         found = cheapest(prices, small)
-        scanned = [price(prices, small, output) for output in np.linspace(-30.0, 30.0, 6001)]
-        assert found.values.min() <= min(scanned) + 1e-12
+        scanned = price(prices, small, np.linspace(-30.0, 30.0, 6001))
+        assert found.values.min() <= scanned.min() + 1e-12
         best = int(found.values.argmin())
         assert price(prices, small, found.outputs[best]) == pytest.approx(found.values[best], abs=1e-9)
 

@@ -75,16 +75,16 @@ def test_means_of_all_columns_are_within_their_errors(kind, per_user, estimator)
 @pytest.mark.parametrize("estimator", ["self-normalized", "scaled"])
 @pytest.mark.parametrize("kind", [Duchi, CensoringInterval.symmetric, DiscretePiecewise])
 def test_spread_over_repetitions_is_the_predicted_variance(estimator, kind):
-    """600 repetitions: the variance is known to 6 sqrt(2/600) = 35 % at six standard deviations."""
+    """300 repetitions: the variance is known to 4 sqrt(2/300) = 33 % at four standard deviations."""
     users, size, x = 600, 4, 0.3
     mechanism = AttributeSampling(kind(1.0), size, estimator=estimator)
     generator = np.random.default_rng(8)
     values = np.full((users, size), x)
-    found = [mechanism.estimate(mechanism.randomize(values, rng=generator)) for _ in range(150)]
+    found = [mechanism.estimate(mechanism.randomize(values, rng=generator)) for _ in range(75)]
     spread = np.array([estimate.value for estimate in found])
     predicted = mechanism.variance(x, users)
     assert spread.var() == pytest.approx(predicted, rel=0.35)
-    assert spread.mean() == pytest.approx(x, abs=6 * math.sqrt(predicted / 600))
+    assert spread.mean() == pytest.approx(x, abs=4 * math.sqrt(predicted / 300))
     errors = np.array([estimate.standard_error for estimate in found])
     assert (errors**2).mean() == pytest.approx(predicted, rel=0.1)
 

@@ -84,13 +84,13 @@ def test_reports_have_the_density_that_is_audited(kind, x):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("population", [False, True])
 def test_intervals_cover(kind, population):
-    """400 repetitions at level 0.9: at least 0.9 less 4 standard deviations of a binomial share.
+    """200 repetitions at level 0.9: at least 0.9 less 4 standard deviations of a binomial share.
 
     For the users at hand the interval may be conservative where the reports do not tell enough; else it
     must not be by more than the same 4 standard deviations. The ends of the interval are searched for in a
     few of the repetitions, and are where the test of a hypothesis changes its answer.
     """
-    repetitions, count, level = 400, 400, 0.9
+    repetitions, count, level = 200, 400, 0.9
     mechanism = kind(1.5, 0.0, 1.0)
     generator = np.random.default_rng(11)
     fixed = users(count, 0.0, 1.0, 3)
@@ -100,7 +100,7 @@ def test_intervals_cover(kind, population):
     for repetition, reports in enumerate(surveys(mechanism, drawn, generator)):
         estimate = mechanism.estimate(reports, population)
         covered += bool(reaches(estimate, wanted, level))
-        if repetition % 100 == 0:
+        if repetition % 50 == 0:
             assert ends_are_where_the_reach_ends(estimate, level)
     slack = 4 * math.sqrt(level * (1 - level) / repetitions)
     assert covered / repetitions > level - slack

@@ -14,8 +14,12 @@ INSTANCES, CHUNK = 160, 20
 
 
 def chosen(problem: md.RandomizedResponse, seed: int) -> list[str]:
-    """Return all methods; of the instances whose many bases take seconds, one in eight is enumerated."""
+    """Return all methods; of the instances whose many bases take seconds, one in eight is enumerated.
+
+    The statement is solved for every third: its solver and its proof know no problem.
+    """
     names = [method.name for method in md.methods_of(md.RandomizedResponse)]
+    names = [name for name in names if name != "statement" or seed % 3 == 0]
     slow = problem.size == 4 and problem.delta == 0 and problem.distance is None and problem.epsilon > 0
     return [name for name in names if name != "extreme-points" or not slow or seed % 8 == 0]
 

@@ -31,7 +31,7 @@ def checked(problem: md.RandomizedResponse) -> md.Comparison:
 
 
 @pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-17, 1e-12, 1e-6, 0.001, 9.9, 25.0])
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-17, 1e-6, 9.9, 25.0])
 def test_from_no_budget_to_a_large_one(kind, epsilon):
     problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=epsilon, **ALL[kind])
     comparison = checked(problem)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel
 from mechdesign.families.response import interior_point
 from mechdesign.families.response.parameters import ROUNDING, inner_lengths, spanner
+from mechdesign.primitives import FiniteChannel
 from mechdesign.solvers.interior import CoupledCones
 
 
@@ -28,7 +28,7 @@ def city(side: int, epsilon: float, norm: int, seed: int = 1) -> md.RandomizedRe
 
 
 @pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("side", [3, 4, 5, 6])
+@pytest.mark.parametrize("side", [3, 5])
 def test_both_sides_enclose_the_optimum_of_the_linear_program(side, norm):
     """The value cannot exceed the one's bound, the bound cannot be below the other's channel."""
     problem = city(side, 0.7, norm)

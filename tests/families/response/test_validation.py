@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-import mechdesign.core.solve as solve_module
+import mechdesign.solvers.solve as solve_module
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
 
 GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}

@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.collect.mean_limits import WorstLimits
 from mechdesign.families.shuffle.count_limits import (
     CountLimits,
     Group,
@@ -24,6 +23,7 @@ from mechdesign.families.shuffle.count_limits import (
 )
 from mechdesign.families.shuffle.divergence import response_cumulants
 from mechdesign.families.shuffle.sketch import LeastOfRows
+from mechdesign.primitives.mean_limits import WorstLimits
 
 LEVEL, TAIL = 0.95, 0.025
 

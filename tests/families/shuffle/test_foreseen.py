@@ -6,7 +6,10 @@ import math
 
 import pytest
 
-from mechdesign.families.shuffle.promise import foreseen
+from mechdesign.core.errors import ParameterError
+from mechdesign.families.shuffle.flips import BitFlips, UnaryFlips, VectorFlips
+from mechdesign.families.shuffle.noise import LEAP, Allowed, Noise, least_within
+from mechdesign.families.shuffle.promise import Promise, foreseen
 
 LEVEL = 1e-6
 
@@ -95,3 +98,41 @@ def test_what_is_found_was_looked_at_even_where_the_curve_is_not_monotone(seed):
     last, beyond = foreseen(halved, curve, LEVEL, (5.0, 4.9), rising=True)
     assert curve(last) <= LEVEL < curve(beyond)
     assert 0.0 < beyond - last <= 1e-9
+
+
+@pytest.mark.parametrize("scale", [3.0, 1e6, 3e11, 4e16])
+@pytest.mark.parametrize("level", [1e-9, 0.3])
+def test_leaps_over_weights_that_hide_nothing_find_the_same_weight(scale: float, level: float) -> None:
+    """A search that leaps ends where the one in steps ends, and looks at fewer weights that hide nothing."""
+    looked: list[int] = []
+
+    def curve(number: int) -> float:
+        looked.append(number)
+        return 1.0 / (1.0 + (number / scale) ** 4)
+
+    slow = least_within(curve, level, 1, 1 << 62)
+    steps, looked = len(looked), []
+    assert least_within(curve, level, 1, 1 << 62, leap=LEAP) == slow
+    assert len(looked) < 0.7 * steps or scale < 1e9
+
+
+def test_a_leap_to_where_nothing_can_be_computed_is_taken_in_steps() -> None:
+    """A weight too large to be looked at is no reason to find none."""
+
+    def curve(number: int) -> float:
+        if number > 5000:
+            raise ParameterError("weight", f"{number} is too large")
+        return 1.0 if number < 300 else 0.0
+
+    assert least_within(curve, 0.5, 1, 1 << 62, leap=LEAP) == least_within(curve, 0.5, 1, 1 << 62) == 300
+
+
+@pytest.mark.parametrize("kind", [BitFlips, VectorFlips, UnaryFlips])
+def test_calibrations_with_leaps_find_the_weights_of_those_in_steps(
+    kind: type[Noise], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leaps cost no noise: the flips are those that the search without them finds."""
+    promise, size = Promise(2000, 0.7, 1e-7), 2 if kind is BitFlips else 6
+    fast = kind.fitting(promise, size, Allowed())
+    monkeypatch.setattr("mechdesign.families.shuffle.noise.LEAP", 1)
+    assert kind.fitting(promise, size, Allowed()) == fast

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.values import changed
+from mechdesign.primitives import FiniteChannel, KaryResponse
 
 
 def budget(randomizer, users=20_000, **given):

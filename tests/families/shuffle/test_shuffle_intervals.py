@@ -59,7 +59,7 @@ def test_small_counts_by_presence(count):
     counts = np.array([count, 2000 - count, 0, 0, 0])
     silent = protocol.noise.silent / TOTAL
     found = []
-    for _ in range(200):
+    for _ in range(80):
         sums = counts + rng.binomial(2000, 1.0 - silent, 5)
         found.append(protocol._estimate_of(sums, int(sums.sum())))
     assert covered(found, counts)
@@ -75,7 +75,7 @@ def test_small_counts_by_presence(count):
 def test_few_distinct_categories(held):
     protocol, rng = made(DistinctParity, 200, 1.0, 20), np.random.default_rng(2)
     found, full = [], np.full(20, 200 * protocol.noise.shares)
-    for _ in range(300):
+    for _ in range(120):
         odd = rng.random(20) < np.where(np.arange(20) < held, 0.5, protocol.noise.odd)
         found.append(protocol._estimate_of(np.concatenate([odd.astype(np.int64), full]), 0))
     assert covered(found, held)
@@ -133,15 +133,15 @@ def test_noise_of_many_values_has_heavier_tails_than_a_normal_one(epsilon):
 def test_ranges_know_that_nodes_of_a_level_share_their_dummies():
     """Two halves of everything but the ends: the true error, not that of independent nodes."""
     protocol, rng = made(RangeTree, 300, 2.0, 8), np.random.default_rng(6)
-    estimates = [protocol.analyze(protocol.encode(np.full(300, 3), rng=rng)) for _ in range(150)]
+    estimates = [protocol.analyze(protocol.encode(np.full(300, 3), rng=rng)) for _ in range(75)]
     values, stated = np.array([estimate.count(1, 6) for estimate in estimates]).T
-    assert np.mean((values - 300.0) ** 2) == pytest.approx(stated[0] ** 2, rel=5 * (2 / 150) ** 0.5)
+    assert np.mean((values - 300.0) ** 2) == pytest.approx(stated[0] ** 2, rel=4 * (2 / 75) ** 0.5)
     assert covered(estimates, np.where(np.arange(8) >= 3, 300.0, 0.0))
     inside = 0
     for estimate, value in zip(estimates, values, strict=True):
         down, up = estimate.limits(1, 6).distances(0.025)
         inside += bool(value - down <= 300.0 <= value + up)
-    assert enough(inside, 150)
+    assert enough(inside, 75)
 
 
 # Public functions

@@ -82,7 +82,8 @@ def test_digits_of_a_level_stay_in_its_alphabet_and_every_level_is_counted():
 @pytest.mark.parametrize("kind", MADE)
 @pytest.mark.parametrize("data", ["low", "high", "spread", "halfway"])
 def test_estimates_have_at_most_the_error_that_is_stated(kind, data):
-    protocol, runs = MADE[kind](), 300
+    """Within four standard deviations; at the worst data, where the error has to be attained, more runs."""
+    protocol, runs = MADE[kind](), 240 if data == "halfway" else 100
     step = 1.0 / protocol.precision
     values = {
         "low": np.zeros(1500),
@@ -93,10 +94,10 @@ def test_estimates_have_at_most_the_error_that_is_stated(kind, data):
     rng = np.random.default_rng(3)
     found = [protocol.analyze(protocol.encode(values, rng=rng)) for _ in range(runs)]
     errors = np.array([estimate.value for estimate in found]) - values.sum()
-    assert abs(errors.mean()) <= 5 * protocol.rmse / np.sqrt(runs)
-    assert np.mean(errors**2) <= protocol.rmse**2 * (1 + 5 * np.sqrt(2 / runs))
+    assert abs(errors.mean()) <= 4 * protocol.rmse / np.sqrt(runs)
+    assert np.mean(errors**2) <= protocol.rmse**2 * (1 + 4 * np.sqrt(2 / runs))
     if data == "halfway" and kind not in ("rsum-kr", "rsum-rm"):  # the worst data
-        assert np.mean(errors**2) >= protocol.rmse**2 * (1 - 5 * np.sqrt(5 / runs))
+        assert np.mean(errors**2) >= protocol.rmse**2 * (1 - 4 * np.sqrt(5 / runs))
 
 
 def test_the_worst_variance_of_a_response_is_attained_and_not_exceeded():

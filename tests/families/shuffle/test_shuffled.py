@@ -10,7 +10,6 @@ import pytest
 import mechdesign as md
 from mechdesign.collect.base import CollectingMechanism, _sum_of
 from mechdesign.collect.collecting import Settings
-from mechdesign.collect.finite import FiniteChannel
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export.messages import MemoryTable
@@ -19,6 +18,7 @@ from mechdesign.families.mean import AttributeSampling, CensoringInterval, Duchi
 from mechdesign.families.shuffle import CntRR
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled, known_randomizer
+from mechdesign.primitives.finite import FiniteChannel
 from tests.support.clients import CLIENTS
 
 PROMISE = Promise(10_000, 0.5, 1e-6)

@@ -22,7 +22,7 @@ JOBS = np.array([0.5, 0.2, 0.3])
 MOODS = np.array([0.1, 0.15, 0.2, 0.3, 0.15, 0.1])
 STAYS = np.array([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.3, 0.4, 0.3]])
 
-RUNS = 200
+RUNS = 90
 ERROR = 1e-4
 """A correct interval fails the test of its coverage with at most this probability, for each number."""
 
@@ -70,7 +70,7 @@ def holds(results, categories, expected):
     ("epsilon", "users", "population"), [(4.0, 500, False), (4.0, 500, True), (1.5, 2000, False)]
 )
 def test_intervals_cover_as_often_as_stated(epsilon, users, population):
-    """In 200 runs: by the test that intervals are made from, and in some runs by the ends of these."""
+    """In 90 runs: by the test that intervals are made from, and in some runs by the ends of these."""
     mechanism, rng = survey(epsilon), np.random.default_rng(7)
     names = [question.categories for question in mechanism.questions.all]
     answers = people(rng, users)
@@ -88,7 +88,7 @@ def test_intervals_cover_as_often_as_stated(epsilon, users, population):
         held = holds(results, names[1], expected)
         for key, inside in held.items():
             covered[key] += inside
-        for key, one in estimates(results).items() if run % 20 == 0 else ():
+        for key, one in estimates(results).items() if run % 30 == 0 else ():
             low, high = one.interval()
             assert (((low <= expected[key]) & (expected[key] <= high)) == held[key]).all(), key
     fewest, _ = binomial_limits(RUNS, 0.95, ERROR)
@@ -122,12 +122,12 @@ def test_an_ordered_question_reported_by_patterns_has_them_as_well():
     assert mechanism.designs[0].parts[0].kind == "ordered"
     answers = np.random.default_rng(2).choice(5, 4000, p=[0.1, 0.2, 0.4, 0.2, 0.1])
     expected, covered = answers.mean() + 1, 0
-    for run in range(100):
+    for run in range(RUNS):
         server = mechanism.aggregator()
         server.update(mechanism.randomize({"mood": np.array(ordered["labels"])[answers]}, rng=run))
         low, high = server.estimate().result("mood").mean.interval()
         covered += low <= expected <= high
-    assert covered >= binomial_limits(100, 0.95, ERROR)[0]
+    assert covered >= binomial_limits(RUNS, 0.95, ERROR)[0]
 
 
 def test_the_shares_of_those_who_answered_are_ratios_of_the_shares():

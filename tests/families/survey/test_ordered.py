@@ -111,11 +111,11 @@ def test_estimates_are_right_and_errors_are_what_was_expected():
 
 @pytest.mark.parametrize("population", [False, True])
 def test_intervals_hold_where_shares_are_uneven(population):
-    """Of 400 intervals of 95 % at least 92 % hold: they fail with a chance below 1e-2 if all are exact."""
+    """Of 240 intervals of 95 % at least 91 % hold: they fail with a chance below 1e-2 if all are exact."""
     mechanism, rng = survey(), np.random.default_rng(8)
     shares = np.array([0.02, 0.08, 0.2, 0.3, 0.4])
     held = []
-    for seed in range(100):
+    for seed in range(60):
         answers = rng.choice(5, size=2000, p=shares)
         found = mechanism.estimate(
             mechanism.randomize({"health": np.array(LABELS)[answers]}, rng=seed), population=population
@@ -123,7 +123,7 @@ def test_intervals_hold_where_shares_are_uneven(population):
         truth = shares if population else np.bincount(answers, minlength=5) / 2000
         low, high = found.cumulative.interval()
         held += ((low <= np.cumsum(truth)[:4]) & (np.cumsum(truth)[:4] <= high)).tolist()
-    assert np.mean(held) >= 0.92
+    assert np.mean(held) >= 0.91
 
 
 def test_designs_with_different_parts_are_combined():

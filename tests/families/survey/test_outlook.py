@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey.results import GAP, shares_of
+from mechdesign.families.survey.survey import GAP, shares_of
 from mechdesign.show.figure import Bars, Line, Polygon, design_figures
 
 PROBLEM = md.SurveyDesign(

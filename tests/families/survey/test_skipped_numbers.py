@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.survey import Question, SurveyMechanism
@@ -15,6 +15,7 @@ from mechdesign.families.survey.part_plans import expected_errors
 from mechdesign.families.survey.parts import TablePart, categories_of
 from mechdesign.families.survey.questions import NO_ANSWER, Questions
 from mechdesign.families.survey.results import means_request, table_request
+from mechdesign.primitives import KaryResponse
 
 HOURS = Question("hours", "number", low=0, high=60, skip=True)
 ASKED = Questions([HOURS, Question("ward", labels=("a", "b"))])
@@ -72,8 +73,11 @@ def test_the_mean_is_of_those_who_answered_and_the_share_of_the_others_is_estima
 
 
 def test_the_planned_error_is_that_of_simulations_and_intervals_hold_the_truth() -> None:
-    """At even shares of both ends and no answer, as planned; 250 runs with users of a population."""
-    mechanism, users, runs = survey(2.0), 3000, 250
+    """At even shares of both ends and no answer, as planned; 120 runs with users of a population.
+
+    The spread within three standard errors, and 0.89 of the intervals: a right one fails in 1 of 500.
+    """
+    mechanism, users, runs = survey(2.0), 1200, 120
     means, covered = [], 0
     for seed in range(runs):
         drawn = np.random.default_rng(seed).integers(3, size=users).tolist()
@@ -84,9 +88,9 @@ def test_the_planned_error_is_that_of_simulations_and_intervals_hold_the_truth()
         low, high = result.mean.interval(0.95)
         covered += low <= 30.0 <= high
     planned = float(expected_errors(mechanism, users)[0])
-    assert planned == pytest.approx(np.std(means), rel=0.15)
+    assert planned == pytest.approx(np.std(means), rel=0.2)
     assert abs(np.mean(means) - 30.0) < 4 * planned / np.sqrt(runs)
-    assert covered >= 0.93 * runs
+    assert covered >= 0.89 * runs
 
 
 def test_it_goes_through_files_and_is_refused_where_a_group_mean_needs_everybody(tmp_path: Path) -> None:

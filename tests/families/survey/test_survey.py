@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.families.marginals.oracles.blocks import SubsetSelection
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
@@ -24,6 +23,7 @@ from mechdesign.families.survey import (
 )
 from mechdesign.families.survey.part_plans import outlook_of, part_information
 from mechdesign.families.survey.survey import best_part
+from mechdesign.primitives.kary import KaryResponse
 
 ASKED = Questions(
     [
@@ -60,10 +60,10 @@ def people(users: int, seed: int = 3) -> dict[str, np.ndarray]:
 
 
 def test_every_result_is_unbiased_and_its_error_right() -> None:
-    """The mean of 200 estimates is within 4.5 of its standard errors for all 27 numbers; chance 2e-4."""
+    """The mean of 100 estimates is within 4.5 of its standard errors for all 27 numbers; chance 2e-4."""
     mechanism, data = survey(), people(2000)
-    everybody = {name: np.tile(answers, 200) for name, answers in data.items()}  # users are independent
-    runs = [mechanism.estimate(reports) for reports in np.split(mechanism.randomize(everybody, rng=1), 200)]
+    everybody = {name: np.tile(answers, 100) for name, answers in data.items()}  # users are independent
+    runs = [mechanism.estimate(reports) for reports in np.split(mechanism.randomize(everybody, rng=1), 100)]
     female = data["sex"] == "f"
     truth = {
         "sex": [female.mean(), 1 - female.mean()],
@@ -84,8 +84,8 @@ def test_every_result_is_unbiased_and_its_error_right() -> None:
         ratio = 1.15 if name == "age by sex" else 1.0  # a ratio: its bias is small beside its error
         assert np.all(np.abs(found.mean(axis=0) - right) < 4.5 * ratio * spread / np.sqrt(len(runs))), name
         # Means are for the population, so that they are stated up to a third too large.
-        assert np.all(stated / spread < 1.6), name
-        assert np.all(stated / spread > 0.82), name
+        assert np.all(stated / spread < 1.75), name
+        assert np.all(stated / spread > 0.78), name
 
 
 def test_errors_foretold_are_those_found() -> None:

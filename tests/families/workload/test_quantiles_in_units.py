@@ -16,7 +16,7 @@ SALARY = """
 title = "Salary"
 problem = "linear-queries"
 [parameters]
-workload = {{ name = "{name}", size = 20 }}
+workload = {{ name = "{name}", size = 10 }}
 epsilon = 2.0
 [data]
 columns = ["salary"]
@@ -32,9 +32,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+BUILT: dict[str, str] = {}
+"""By the name of the queries: the file of their mechanism, which is searched for once."""
+
+
 def results(folder, name, capsys):
     (folder / "m.toml").write_text(SALARY.format(name=name))
-    assert main(["build", "m.toml", "-o", "m.json", "--force"]) == 0
+    if name not in BUILT:
+        assert main(["build", "m.toml", "-o", "m.json"]) == 0
+        BUILT[name] = (folder / "m.json").read_text()
+    (folder / "m.json").write_text(BUILT[name])
     assert main(["randomize", "m.json", "people.csv", "-o", "r.csv", "--seed", "1", "--force"]) == 0
     capsys.readouterr()
     assert main(["estimate", "m.json", "r.csv"]) == 0
@@ -45,7 +52,7 @@ def results(folder, name, capsys):
 
 @pytest.mark.parametrize(
     ("name", "first", "last"),
-    [("prefix", "below 2250", "below 6750"), ("histogram", "2000 to 2250", "6750 to 7000")],
+    [("prefix", "below 2500", "below 6500"), ("histogram", "2000 to 2500", "6500 to 7000")],
 )
 def test_names_are_in_the_units_of_the_range_and_the_median_is_everywhere(folder, capsys, name, first, last):
     text, document = results(folder, name, capsys)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.solve import find_method
 from mechdesign.families.workload.master import Basis, Master
 from mechdesign.families.workload.paired_dual import Halves, PairedDual, interpolation, overlaps, paired_bound
 from mechdesign.families.workload.pattern_sets import arcs, block_patterns
@@ -14,6 +13,7 @@ from mechdesign.families.workload.patterns import columns_of
 from mechdesign.families.workload.query_columns import earlier_images
 from mechdesign.families.workload.query_outcomes import spectral_bound
 from mechdesign.families.workload.reweighting import WeightProgram
+from mechdesign.solvers.solve import find_method
 
 
 def problem_of(name: str, size: int, epsilon: float, **more) -> md.LinearQueries:

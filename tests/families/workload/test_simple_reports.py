@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.solve import applicable_methods
 from mechdesign.families.workload.pattern_sets import block_patterns
 from mechdesign.families.workload.simple_reports import REPORTS, best_simple
+from mechdesign.solvers.solve import applicable_methods
 
 
 def named(name: str, size: int, epsilon: float, **more) -> md.LinearQueries:

@@ -25,21 +25,25 @@ PATIENCE = 20
 
 
 class Seasons:
-    """The policies on the slots of one problem, each played once, when its numbers are read."""
+    """The policies on the slots of one problem, each played once, when its numbers are read.
+
+    Payments take most of the time: they are computed where they are read.
+    """
 
     def __init__(self, problem: AuctionHorizon) -> None:
         self.problem = problem
-        self.seasons: dict[str, Played] = {}
+        self.seasons: dict[tuple[str, bool], Played] = {}
 
-    def of(self, policy: str) -> Played:
-        """Return what a policy does with all users there."""
-        if policy not in self.seasons:
-            self.seasons[policy] = play(self.problem, policy)
-        return self.seasons[policy]
+    def of(self, policy: str, paying: bool = False) -> Played:
+        """Return what a policy does with all users there, with payments or, maybe, without."""
+        played = self.seasons.get((policy, True)) or self.seasons.get((policy, paying))
+        if played is None:
+            played = self.seasons[policy, paying] = play(self.problem, policy, paying=paying)
+        return played
 
     def paid(self, policy: str) -> float:
         """Return what the center pays per slot."""
-        return float(self.of(policy).payments.mean())
+        return float(self.of(policy, paying=True).payments.mean())
 
     def cost(self, policy: str) -> float:
         """Return what the winners of a slot cost."""

@@ -25,9 +25,9 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.exact.randomness import BITS, Rng, bit_source, numpy_generator
-from mechdesign.families.location import LocationNoise, PlanarLaplace, planar_quantile
 from mechdesign.families.location.location_audit import LocationAudit, per_length
-from mechdesign.families.location.mechanism import planar_epsilon
+from mechdesign.families.location.mechanism import PlanarLaplace, planar_epsilon, planar_quantile
+from mechdesign.families.location.noise import LocationNoise
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.asked import AskedChoice, AskedNumber
 from mechdesign.collect.codec import Codec, Codes, Domain, Labels
+from mechdesign.collect.kernel import AskedChoice, AskedNumber
 from mechdesign.core.errors import DataError, RowError, counted, suggestion
 from mechdesign.core.values import frozen_value
 from mechdesign.data.intake import Coded, is_gap

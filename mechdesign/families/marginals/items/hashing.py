@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Shares
 from mechdesign.core.errors import RowError
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.intake import Values
@@ -43,6 +42,7 @@ from mechdesign.exact.numbers import prime_from, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written
 from mechdesign.families.marginals.items.selection import SetSelection, between_points, pointed
 from mechdesign.families.marginals.oracles.support import ReportClass
+from mechdesign.primitives.oracle import Shares
 
 Array = NDArray[np.float64]
 

@@ -22,14 +22,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import Codec, Codes, Domain
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Shares
-from mechdesign.collect.report_scores import (
-    ReportScores,
-    SupportTable,
-    question_of,
-    require_room,
-    supported_scores,
-)
+from mechdesign.collect.report_scores import ReportScores, question_of, require_room
 from mechdesign.core.errors import MethodError, ParameterError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.core.values import USERS, Forecast
@@ -47,6 +40,7 @@ from mechdesign.families.marginals.items.estimates import (
     key_value_estimate,
 )
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.primitives.oracle import Shares, SupportTable, supported_scores
 
 MOST_ITEMS = 1 << 17
 MOST_LENGTH = 1 << 10

@@ -10,9 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from mechdesign.collect.combine import QuestionForm, QuestionKind
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, best_size, cell_variance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, one_of, privacy_epsilon
 from mechdesign.families.marginals.oracles.blocks import HadamardResponse, SubsetSelection
@@ -20,6 +17,9 @@ from mechdesign.families.marginals.oracles.hashing import LocalHashing
 from mechdesign.families.marginals.oracles.projective import ProjectiveGeometry
 from mechdesign.families.marginals.oracles.support import SupportOracle
 from mechdesign.families.marginals.oracles.unary import UnaryEncoding
+from mechdesign.primitives.combine import QuestionForm, QuestionKind
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle, best_size, cell_variance
 
 BUILT: dict[str, Callable[..., Oracle]] = {
     "randomized-response": KaryResponse.of,

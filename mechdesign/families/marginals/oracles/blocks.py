@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.core.errors import DataError, RowError, counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.intake import Values
@@ -48,6 +47,7 @@ from mechdesign.families.marginals.oracles.support import (
     of_parity,
 )
 from mechdesign.families.marginals.sets.shapes import packed_subsets
+from mechdesign.primitives.oracle import Moments, Shares, of_sets
 
 Packed = NDArray[np.uint8]
 

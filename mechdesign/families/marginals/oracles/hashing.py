@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Shares
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draws import AffineFamily, below, collision
+from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle
+from mechdesign.primitives.hashing import AffineFamily, collision
+from mechdesign.primitives.oracle import Shares
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""

@@ -25,14 +25,12 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, class_audit
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.collector import frequency_operations
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
-from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.scores import few_users, implausible
 from mechdesign.collect.server import MechanismT, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
@@ -42,6 +40,8 @@ from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.bits import Packed
 from mechdesign.exact.numbers import plain, plain_int, require_no_mask, text_of
 from mechdesign.exact.randomness import BITS, exp_lower
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.oracle import Oracle
 
 
 def own_bits(bits: Packed, size: int, codes: Codes, draws: Codes, limit: int, inside: int) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, whole_hex
-from mechdesign.collect.oracle import Moments, Shares, falling_product, from_factorials, mixed, one_more
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.data.intake import Values
 from mechdesign.exact.bits import (
@@ -28,6 +27,7 @@ from mechdesign.exact.bits import (
 from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.randomness import TOTAL, BitSource, exp_written, weight
 from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, own_bits
+from mechdesign.primitives.oracle import Moments, Shares, falling_product, from_factorials, mixed, one_more
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.oracle import best_size
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.marginals.frequency_oracle import KINDS, FrequencyOracle, impossible, kind_of
 from mechdesign.families.marginals.oracles.best import prefers_response
+from mechdesign.primitives.oracle import best_size
 
 
 def choice(problem: FrequencyOracle) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.papers.rivals import BinaryEncoded, MarginalRival, Rival
@@ -34,6 +33,7 @@ from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
 from mechdesign.families.marginals.papers.rivals.mechanism import collection_of, rival_by_name
 from mechdesign.families.marginals.papers.rivals.tables import MOST_JOINT_CELLS
 from mechdesign.families.marginals.view_errors import View, terms_of
+from mechdesign.primitives.attributes import Attributes
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews

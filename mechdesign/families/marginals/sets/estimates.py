@@ -6,6 +6,7 @@ with standard errors and intervals. Files: users' columns in, reports out; share
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, encoded, people
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -37,18 +37,32 @@ from mechdesign.core.extensions import former_arguments
 from mechdesign.core.values import json_object
 from mechdesign.data.intake import Block, Source
 from mechdesign.data.tidy import AskedTables, Columns, CrossTable, CrossTables, with_question
-from mechdesign.exact.bits import as_texts
+from mechdesign.exact.bits import Packed, as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.oracles.support import CellCounts, asked_attributes
-from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
+from mechdesign.families.marginals.sets.scores import CellScore, CountedParts, ProductScore, TableScore
+from mechdesign.primitives.attributes import MARGINAL, AttributeMechanism, encoded, people
 from mechdesign.show.panels import MOST_PANELS, together
 
 if TYPE_CHECKING:
-    from mechdesign.families.marginals.sets.response import SetResponse
     from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
+
+
+class SetMechanism(AttributeMechanism["SetEstimate"]):
+    """What estimates and tables use of a mechanism of reported sets."""
+
+    layout: CountedParts
+
+    @abstractmethod
+    def read(self, reports: Any) -> Packed:
+        """Return packed sets, from those or from texts; refuse sets of another shape."""
+
+    @abstractmethod
+    def score(self, places: View) -> TableScore:
+        """Return the score of a table, whose attributes are in any order; refuse one that is not counted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +151,7 @@ class SetEstimate(CrossTables):
     population : bool
     """
 
-    mechanism: SetResponse
+    mechanism: SetMechanism
     counts: Codes
     users: int
     population: bool = False
@@ -294,7 +308,7 @@ class SetTables(AskedTables):
     tables: tuple[SetTable, ...]
 
 
-def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
+def set_operations(mechanism: SetMechanism) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
     report = Column(marked(REPORT, mechanism.survey_digest), mechanism._report_text)
     return (
@@ -319,14 +333,14 @@ def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: SetMechanism, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw(codes, bits))}
 
 
-def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> SetTables:
+def _estimated(mechanism: SetMechanism, sources: Sequence[Source], settings: Settings) -> SetTables:
     targets = asked_attributes(settings["marginal"], mechanism.attributes)
     for places in targets:  # before anything is read
         mechanism.score(places)
@@ -334,7 +348,7 @@ def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Sett
     return SetTables(tuple(estimate.table(places) for places in targets))
 
 
-class SetCounts(CellCounts["SetResponse"]):
+class SetCounts(CellCounts["SetMechanism"]):
     """Counters of reported sets: add reports, merge with others, estimate.
 
     Examples
@@ -349,7 +363,7 @@ class SetCounts(CellCounts["SetResponse"]):
     (50, 50)
     """
 
-    def __init__(self, mechanism: SetResponse) -> None:
+    def __init__(self, mechanism: SetMechanism) -> None:
         super().__init__(mechanism, mechanism.layout.counters)
 
     def _added(self, reports: Any) -> tuple[Codes, int]:

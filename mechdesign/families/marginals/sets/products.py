@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from mechdesign.collect.combine import QuestionForm, QuestionKind
-from mechdesign.collect.oracle import share_in
 from mechdesign.families.marginals.sets.response import SetResponse
 from mechdesign.families.marginals.sets.shapes import ProductSet
+from mechdesign.primitives.combine import QuestionForm, QuestionKind
+from mechdesign.primitives.oracle import share_in
 
 STEPS = 1200
 """Steps of the entropy that products are found by."""

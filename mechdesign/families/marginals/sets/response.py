@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kernel import Steps
@@ -37,7 +36,7 @@ from mechdesign.exact.randomness import BITS, TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import audit_classes
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
-    SetEstimate,
+    SetMechanism,
     set_operations,
     weights_of_patterns,
 )
@@ -50,6 +49,7 @@ from mechdesign.families.marginals.sets.shapes import (
     sets_steps,
     shape_of,
 )
+from mechdesign.primitives.attributes import Attributes
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
@@ -64,7 +64,7 @@ LARGEST_TABLE = 6
 """Attributes of a table at most: a score has one value for each pattern of matches."""
 
 
-class SetResponse(AttributeMechanism[SetEstimate]):
+class SetResponse(SetMechanism):
     """Report a set of answers to several questions at once, one that holds the user's answer likelier.
 
     Parameters

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.oracle import draw_moments, mixed, one_more
 from mechdesign.core.errors import RowError
 from mechdesign.exact.bits import Packed, member_counts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals.sets.shapes import Factor, Pattern, SetLaw
+from mechdesign.primitives.oracle import draw_moments, mixed, one_more
 
 Array = NDArray[np.float64]
 Moments = tuple[Fraction, ...]

@@ -30,7 +30,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kernel import Steps, row_hex, whole_hex
 from mechdesign.core.errors import ModelFileError, ParameterError, counted
@@ -41,6 +40,7 @@ from mechdesign.exact.draws import Again, below
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, exp_written
 from mechdesign.families.marginals.oracles.support import ReportClass
+from mechdesign.primitives.attributes import Attributes
 
 MEMBER_NANOSECONDS = 10
 """What it takes for a member of a subset, about."""

@@ -28,10 +28,11 @@ from mechdesign.collect.codec import Codes
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.validation import integer
 from mechdesign.exact.bits import Packed, member_counts, width
-from mechdesign.exact.draws import AffineFamily, below, collision
+from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import prime_from
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.sets.shapes import packed_subsets
+from mechdesign.primitives.hashing import AffineFamily, collision
 
 Members = NDArray[np.bool_]
 

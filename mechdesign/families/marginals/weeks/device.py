@@ -9,6 +9,7 @@ to refuse one too many: then the numbers of these cells stand next to their sets
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,7 +34,6 @@ from mechdesign.collect.collecting import (
     report_column,
     require_data,
 )
-from mechdesign.collect.combine import PermanentReports
 from mechdesign.core.errors import (
     DataError,
     MethodError,
@@ -47,17 +47,55 @@ from mechdesign.data.intake import ROWS, Block, Source
 from mechdesign.exact.bits import Packed, as_texts, read_sets, width
 from mechdesign.exact.numbers import plain, text_of
 from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.families.marginals.oracles.support import SupportOracle
+from mechdesign.families.marginals.weeks.cells import Cells
+from mechdesign.families.marginals.weeks.law import WeeklyLaw
+from mechdesign.primitives.combine import PermanentReports
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.families.marginals.weeks.estimates import ChangeEstimate
-    from mechdesign.families.marginals.weeks.response import WeeklyResponse
 
 Entry = dict[str, Any]
 """What is kept of a user: ``front``, the permanent ``sets`` by cell, and the number of ``weeks`` so far."""
 
 ONLY = "0"
 """The one set of an answer that does not change: its cell is not kept."""
+
+
+class WeeklyReports(SupportOracle):
+    """What devices and tables use of the mechanism."""
+
+    cells: Cells
+    law: WeeklyLaw
+    weeks: int
+    distinct: int
+
+    @property
+    def permanent_reports(self) -> int:
+        """The most permanent sets of one user: for as many distinct cells as the guarantee covers."""
+        return min(self.distinct, self.cells.count)
+
+    @property
+    def counts_cells(self) -> bool:
+        """Whether there are more cells than the guarantee covers, so that the device counts them."""
+        return 1 < self.permanent_reports < self.cells.count
+
+    @property
+    def report_bits(self) -> int:
+        return 8 * self.cells.front + self.cells.count
+
+    def parts_of(self, packed: Packed) -> tuple[Packed, Packed]:
+        """Return what was drawn once and the weekly sets of reports."""
+        return packed[:, : self.cells.front], packed[:, self.cells.front :]
+
+    @abstractmethod
+    def estimate_weeks(self, tables: Sequence[Any], population: bool = False) -> FrequencyEstimate:
+        """Return the mean share over weeks from the reports of the same users, in the same order."""
+
+    @abstractmethod
+    def estimate_change(self, before: Any, after: Any, population: bool = False) -> ChangeEstimate:
+        """Return the change of each share between two weeks of the same users, in the same order."""
 
 
 class PermanentSets(PermanentReports[Entry]):
@@ -80,7 +118,7 @@ class PermanentSets(PermanentReports[Entry]):
     format: ClassVar[str] = "mechdesign-weekly-state"
     contents: ClassVar[str] = "weekly reports"
 
-    def __init__(self, mechanism: WeeklyResponse, entries: dict[str, Entry] | None = None) -> None:
+    def __init__(self, mechanism: WeeklyReports, entries: dict[str, Entry] | None = None) -> None:
         super().__init__(mechanism, entries)
         self.mechanism = mechanism
         for user, entry in self._entries.items():
@@ -248,7 +286,7 @@ TABLES = (".csv", ".parquet", ".pq")
 SAME = "of the same users in the same order, a file or a folder a week"
 
 
-def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]) -> tuple[Operation, ...]:
+def weekly_operations(mechanism: WeeklyReports, operations: Sequence[Operation]) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate`` of one week, and ``remember``, ``weeks`` and ``change``."""
     randomize, estimate = operations
     people = (*randomize.takes, Column("user", "identifier of the user, see --key", any_name=True))
@@ -269,21 +307,19 @@ def weekly_operations(mechanism: WeeklyResponse, operations: Sequence[Operation]
     )  # fmt: skip
 
 
-def _over_weeks(
-    mechanism: WeeklyResponse, sources: Sequence[Source], settings: Settings
-) -> FrequencyEstimate:
+def _over_weeks(mechanism: WeeklyReports, sources: Sequence[Source], settings: Settings) -> FrequencyEstimate:
     tables = [_reports(mechanism, source, settings) for source in sources]
     return mechanism.estimate_weeks(tables, bool(settings["population"]))
 
 
-def _changed(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Settings) -> ChangeEstimate:
+def _changed(mechanism: WeeklyReports, sources: Sequence[Source], settings: Settings) -> ChangeEstimate:
     if len(sources) != 2:
         raise ParameterError("change", f"{counted(len(sources), 'file')}", "give two: before and after")
     before, after = (_reports(mechanism, source, settings) for source in sources)
     return mechanism.estimate_change(before, after, bool(settings["population"]))
 
 
-def _weekly(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _weekly(mechanism: WeeklyReports, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     """Yield this week's reports after they were counted in the file."""
     (source,) = sources
     state, key = settings["state"], settings["key"]
@@ -319,7 +355,7 @@ def _weekly(mechanism: WeeklyResponse, sources: Sequence[Source], settings: Sett
         yield {name: texts[start : start + ROWS]}
 
 
-def _answers_beside(source: Source, settings: Settings, mechanism: WeeklyResponse, key: str) -> str:
+def _answers_beside(source: Source, settings: Settings, mechanism: WeeklyReports, key: str) -> str:
     """Return the column of answers: the one that is named, or the only one beside that of users."""
     columns = list(settings["column"] or mechanism.data_columns)
     others = [name for name in source.columns if name != key]
@@ -332,7 +368,7 @@ def _answers_beside(source: Source, settings: Settings, mechanism: WeeklyRespons
     return column
 
 
-def _reports(mechanism: WeeklyResponse, source: Source, settings: Settings) -> Packed:
+def _reports(mechanism: WeeklyReports, source: Source, settings: Settings) -> Packed:
     """Return the reports of a week's table."""
     column = report_column(source, settings, mechanism)
     parts = [np.zeros((0, width(mechanism.report_bits)), dtype=np.uint8)]

@@ -37,12 +37,12 @@ from mechdesign.collect.intervals import (
     law_of_average,
     rare_step,
 )
-from mechdesign.collect.oracle import STIRLING, falling_product
 from mechdesign.collect.scores import few_users, implausible
 from mechdesign.core.errors import counted
 from mechdesign.exact.bits import Packed
 from mechdesign.families.marginals.weeks.cells import Cells
 from mechdesign.families.marginals.weeks.law import WeeklyLaw
+from mechdesign.primitives.oracle import STIRLING, falling_product
 
 Array = NDArray[np.float64]
 

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.asked import AskedNumber
 from mechdesign.collect.codec import Codes, Domain, Labels, Numbers
 from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
 from mechdesign.collect.intervals import Limits, quantile_ends, tail_of
+from mechdesign.collect.kernel import AskedNumber
 from mechdesign.core.errors import ParameterError, counted
 from mechdesign.core.validation import finite_array
 from mechdesign.core.values import frozen_value

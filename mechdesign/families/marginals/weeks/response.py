@@ -22,7 +22,6 @@ from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.kernel import Steps, rng_alone, whole_hex
-from mechdesign.collect.oracle import Moments, Shares
 from mechdesign.collect.report_scores import ReportScores, question_of, require_room
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import DataError, ParameterError, RowError, counted
@@ -42,9 +41,9 @@ from mechdesign.exact.bits import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import require_no_mask
 from mechdesign.exact.randomness import BITS, BitSource, Rng, exp_lower, exp_written, log_ratio, true_bound
 from mechdesign.families.marginals.oracles.blocks import set_sizes
-from mechdesign.families.marginals.oracles.support import ReportClass, SupportOracle, audit_classes
-from mechdesign.families.marginals.weeks.cells import KINDS, AnswerCells, Cells, cell_map
-from mechdesign.families.marginals.weeks.device import PermanentSets, weekly_operations
+from mechdesign.families.marginals.oracles.support import ReportClass, audit_classes
+from mechdesign.families.marginals.weeks.cells import KINDS, AnswerCells, cell_map
+from mechdesign.families.marginals.weeks.device import PermanentSets, WeeklyReports, weekly_operations
 from mechdesign.families.marginals.weeks.estimates import (
     ChangeEstimate,
     WeeklyScores,
@@ -63,6 +62,7 @@ from mechdesign.families.marginals.weeks.numbers import (
     steps_of,
     sums_of,
 )
+from mechdesign.primitives.oracle import Moments, Shares
 
 MOST_WEEKS = 1 << 20
 
@@ -101,7 +101,7 @@ class WeeklyAudit(PrivacyFinding):
         return {**super()._figures(), **week, **self.figures}
 
 
-class WeeklyResponse(SupportOracle):
+class WeeklyResponse(WeeklyReports):
     """Report a set of answers every week, drawn from a permanent set that the device keeps.
 
     Parameters
@@ -169,7 +169,7 @@ class WeeklyResponse(SupportOracle):
             self.labels = Binned(self.edges).labels
         self.week_epsilon = double_epsilon(week_epsilon, "week_epsilon")
         number = self.labels.size if cells is None else integer("cells", cells, 1)
-        self.cells: Cells = cell_map(one_of("kind", kind, KINDS), self.labels.size, number)
+        self.cells = cell_map(one_of("kind", kind, KINDS), self.labels.size, number)
         if isinstance(self.cells, AnswerCells) and number != self.labels.size:
             raise ParameterError("cells", f"{number} for {self.labels.size} answers", "give as many")
         self.law = WeeklyLaw(self.cells.count, permanent_size, weekly_size, include, near)
@@ -211,16 +211,6 @@ class WeeklyResponse(SupportOracle):
         )  # fmt: skip
 
     # What it is
-
-    @property
-    def permanent_reports(self) -> int:
-        """The most permanent sets of one user: for as many distinct cells as the guarantee covers."""
-        return min(self.distinct, self.cells.count)
-
-    @property
-    def counts_cells(self) -> bool:
-        """Whether there are more cells than the guarantee covers, so that the device counts them."""
-        return 1 < self.permanent_reports < self.cells.count
 
     def weights(self) -> dict[str, int]:
         return {"include": self.law.include, "near": self.law.near}
@@ -281,10 +271,6 @@ class WeeklyResponse(SupportOracle):
     def supported(self, cells: int) -> tuple[Moments, Moments] | None:
         return None if self.cells.share < 1 else super().supported(cells)
 
-    @property
-    def report_bits(self) -> int:
-        return 8 * self.cells.front + self.cells.count
-
     # Client
 
     def draw(self, codes: Codes, source: BitSource) -> Packed:
@@ -340,10 +326,6 @@ class WeeklyResponse(SupportOracle):
             raise RowError("reports", row, what, remedy)
         self.cells.require_front(front)
         return packed
-
-    def parts_of(self, packed: Packed) -> tuple[Packed, Packed]:
-        """Return what was drawn once and the weekly sets of reports."""
-        return packed[:, : self.cells.front], packed[:, self.cells.front :]
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
         read, names = self.read(reports), tuple(map(str, self.labels.shown()))

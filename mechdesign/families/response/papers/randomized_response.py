@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import MethodError
 from mechdesign.core.solution import Solution
 from mechdesign.families.response.randomized_response import RandomizedResponse
+from mechdesign.primitives.kary import KaryResponse
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Literal
 
-from mechdesign.collect.oracle import share_in
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
@@ -35,6 +34,7 @@ from mechdesign.exact.randomness import exp_lower, exp_upper, float_up, log_rati
 from mechdesign.families.survey import limit as mixtures
 from mechdesign.families.survey.limit import SurveyLimit
 from mechdesign.families.survey.limit_bounds import bounds_of
+from mechdesign.primitives.oracle import share_in
 
 Randomizer = Literal["GRR", "OUE-z", "OUE-r"]
 """k-ary response with even fakes; unary bits with fakes made of no value, or of a random one."""

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import ParameterError, listed
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import json_object
@@ -24,6 +23,7 @@ from mechdesign.families.marginals.papers.rivals.base import (
 )
 from mechdesign.families.marginals.papers.rivals.encoded import DecodedMarginals
 from mechdesign.families.marginals.papers.rivals.expectation import ProductReports
+from mechdesign.primitives.attributes import Attributes
 from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import MOST_PANELS, together
 from mechdesign.show.tables import table

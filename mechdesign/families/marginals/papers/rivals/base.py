@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.estimate import project_to_simplex
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, Shares
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.marginals.oracles import UnaryEncoding
 from mechdesign.families.marginals.oracles.best import prefers_response
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle, Shares
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

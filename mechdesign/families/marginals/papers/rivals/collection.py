@@ -7,16 +7,16 @@ users' columns in, ``group`` and ``report`` out; marginals from them.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import MARGINAL, encoded, people, with_reports
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
     ANYWAY,
@@ -45,9 +45,7 @@ from mechdesign.families.marginals.oracles.support import CellCounts, asked_attr
 from mechdesign.families.marginals.papers.rivals.answers import RivalEstimate, RivalMarginals
 from mechdesign.families.marginals.papers.rivals.base import Array, CellOracle, Codes, Learned, RivalSetting
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
-
-if TYPE_CHECKING:
-    from mechdesign.families.marginals.papers.rivals.mechanism import MarginalRival
+from mechdesign.primitives.attributes import MARGINAL, AttributeMechanism, encoded, people, with_reports
 
 GROUP, REPORT = "group", "report"
 
@@ -175,7 +173,21 @@ def _placed(count: int, parts: Sequence[tuple[Codes, NDArray[Any]]], form: np.dt
 GroupCounts = Aggregator[FrequencyEstimate] | CellCounts[Any]
 
 
-class RivalCounts(Server["MarginalRival"]):
+class CollectedRival(AttributeMechanism[RivalMarginals]):
+    """What counts and tables use of a rival's mechanism."""
+
+    collection: SplitCollection | ProductCollection
+
+    @abstractmethod
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield groups and reports of pieces of the users, given the numbers of their values (n, d)."""
+
+    @abstractmethod
+    def answered(self, answers: Learned, group_users: Codes, population: bool) -> RivalMarginals:
+        """Return the estimate of what was counted."""
+
+
+class RivalCounts(Server["CollectedRival"]):
     """Counts of the reports of every group: add reports, merge with others, estimate.
 
     Examples
@@ -190,7 +202,7 @@ class RivalCounts(Server["MarginalRival"]):
     50
     """
 
-    def __init__(self, mechanism: MarginalRival) -> None:
+    def __init__(self, mechanism: CollectedRival) -> None:
         super().__init__(mechanism)
         self.groups: dict[int, GroupCounts] = {}
         self.rows: dict[tuple[int, ...], int] = {}
@@ -314,7 +326,7 @@ class RivalTables(AskedTables):
     tables: tuple[RivalEstimate, ...]
 
 
-def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
+def rival_operations(mechanism: CollectedRival) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
     takes = people(mechanism.attributes.shown())
     reports = (
@@ -343,7 +355,7 @@ def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
     )
 
 
-def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+def _randomized(mechanism: CollectedRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
@@ -351,7 +363,7 @@ def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: S
             yield {GROUP: groups, name: reports}
 
 
-def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
+def _estimated(mechanism: CollectedRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
     targets = asked_attributes(settings["marginal"], mechanism.attributes)
     marginals = estimated(mechanism, sources, settings)
     return RivalTables(tuple(marginals.marginal(places, raw=bool(settings["raw"])) for places in targets))

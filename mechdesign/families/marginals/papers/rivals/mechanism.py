@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed
-from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
@@ -35,6 +32,7 @@ from mechdesign.families.marginals.papers.rivals.base import (
 from mechdesign.families.marginals.papers.rivals.collection import (
     GROUP,
     REPORT,
+    CollectedRival,
     Drawn,
     ProductCollection,
     RivalCounts,
@@ -45,12 +43,15 @@ from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoded
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
 from mechdesign.families.marginals.papers.rivals.fourier import FourierCoefficients
 from mechdesign.families.marginals.papers.rivals.tables import AllMarginals, FullContingency
+from mechdesign.primitives.attributes import Attributes
+from mechdesign.primitives.kary import KaryResponse
+from mechdesign.primitives.oracle import Oracle
 
 NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
 
 
-class MarginalRival(AttributeMechanism[RivalMarginals]):
+class MarginalRival(CollectedRival):
     """Collect marginals without views: the full table, all tables, coefficients, or attribute by attribute.
 
     Parameters

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.collect.asked import AskedChoice
 from mechdesign.collect.codec import Codec, Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
@@ -26,6 +25,7 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.collector import AnswerMechanism
+from mechdesign.collect.kernel import AskedChoice
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, counted, option, suggestion
 from mechdesign.core.validation import integer
 from mechdesign.core.values import EstimateT_co

@@ -1,17 +1,19 @@
-"""The table ``[data]`` of a model: the columns of users' data, their ranges, and missing values."""
+"""The table ``[data]`` of a model: which columns, which range of numbers, and the rule for missing values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import number
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.data.intake import Intake
+
+if TYPE_CHECKING:
+    from mechdesign.collect.base import Mechanism
 
 DATA_KEYS = ("columns", "range", "missing")
 

@@ -1,26 +1,20 @@
-"""Randomize the files of a data set: into one file, or into a folder with a file for each of them.
+"""An operation on the files of a data set, one after the other or on a cluster.
 
-Files of a data set on a Dask cluster: workers read them, and only counts or numbers of rows travel.
+Randomized files go into one file, or into a folder with a file for each of them.
 
-Workers get the mechanism as text and audit it themselves. They open the files by the same paths: these lie
-on a file system that all share.
-
-Files of users' data that were randomized before: what all their reports reveal together.
-
-The user's cache remembers the digest of each file, never its content, and the epsilon of each randomization.
-With ``MECHDESIGN_CACHE=off`` nothing is remembered. Where the same people stand in another file this is not
-noticed: a note is a help, no guarantee.
+Workers of a Dask cluster read the files, and only counts or numbers of rows travel. They get the mechanism as
+text and audit it themselves. They open the files by the same paths: these lie on a file system that all
+share.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,33 +22,21 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.data.data_set import STANDARD_INPUT, open_table
-from mechdesign.data.forms import PLAIN, FileForm, plain_suffix
-from mechdesign.data.intake import Block, MissingRule
-from mechdesign.data.outputs import DATA, require_output
+from mechdesign.core.errors import MechDesignError, ParameterError, counted
+from mechdesign.data.data_set import COUNTS, STANDARD_INPUT, open_table, rows_about
+from mechdesign.data.intake import Block, MissingRule, length
+from mechdesign.data.outputs import DATA, is_folder, require_folder, require_output, whole_folder
 from mechdesign.data.reading import Copies, CountedFile
-from mechdesign.export.messages import with_messages
-from mechdesign.report.counting import Counting, count_one, server_of
+from mechdesign.data.text_files import PLAIN, FileForm, plain_suffix
+from mechdesign.export.messages import MessageReader
+from mechdesign.report.counting import Counting, count_one, require_one_question, require_one_set, server_of
 from mechdesign.work.bars import Watch
-from mechdesign.work.files import read_text, whole_file
 
 if TYPE_CHECKING:
-    from mechdesign.work.cache import Cache
+    from mechdesign.cli.operations import Work
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
-
-
-def is_folder(path: str) -> bool:
-    """Whether an output is a folder: a name that ends like that of one, or one that exists.
-
-    Examples
-    --------
-    >>> is_folder("reports/"), is_folder("reports.csv")
-    (True, False)
-    """
-    return path.endswith((os.sep, "/")) or (os.path.isdir(path) and not path.lower().endswith(DATA))
 
 
 def outputs_of(paths: Sequence[str]) -> list[str]:
@@ -84,21 +66,6 @@ def outputs_of(paths: Sequence[str]) -> list[str]:
     return list(sources)
 
 
-def require_folder(folder: str, names: Sequence[str], inputs: Sequence[str], force: bool) -> None:
-    """Raise ParameterError when writing these files to a folder would destroy something."""
-    path = folder.rstrip("/" + os.sep) or folder
-    if os.path.lexists(path) and not os.path.isdir(path):
-        raise ParameterError(f"-o {folder}", "is a file, not a folder", "choose another path")
-    if not os.path.isdir(path):
-        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise ParameterError(f"-o {folder}", "its parent folder does not exist", "choose another path")
-        return
-    for name in names:
-        place = os.path.join(path, name)
-        if os.path.isdir(os.path.dirname(place)):
-            require_output(place, inputs, force)
-
-
 def seeded(mechanism: Mechanism, settings: Settings, number: int | None = None) -> Settings:
     """Return the settings with the random stream of a seed: files in a folder have one each."""
     seed = settings["seed"]
@@ -118,7 +85,7 @@ def reports_of(operation: Operation, table: Any, settings: Settings) -> Iterator
 
 def randomize_one(operation: Operation, table: Any, settings: Settings, place: Path) -> tuple[int, list[str]]:
     """Write the reports of a file to a file; return the number of rows and the columns."""
-    from mechdesign.data.writing import write_blocks  # is_folder is asked for where nothing is written
+    from mechdesign.data.writing import write_blocks  # counting writes none
 
     blocks = reports_of(operation, table, settings)
     first = next(blocks)
@@ -161,7 +128,7 @@ class Order:
 
     def table(self, path: str, name: str) -> Any:
         """Return a table that notes its digest."""
-        rule = with_messages(MissingRule(*self.missing), self.mechanism)
+        rule = MissingRule(*self.missing).with_messages(partial(MessageReader, self.mechanism))
         table = open_table(path, rule, name, Path(path).suffix.lower(), self.form)
         table.copies, table.shows = Copies(identical=True), False
         return table
@@ -230,7 +197,7 @@ def count_on(
     copies : Copies
         Gets the files, and refuses those that were counted before.
     """
-    from mechdesign.work.cluster import merge_pieces
+    from mechdesign.work.parallel import merge_pieces
 
     with Watch("files") as watch:
         pieces = [(os.path.abspath(path), path) for path in paths]
@@ -269,7 +236,7 @@ def randomize_on(
         (os.path.abspath(path), path, operation, number, str(place))
         for number, (path, place) in enumerate(zip(paths, places, strict=True))
     ]
-    from mechdesign.work.cluster import run_pieces
+    from mechdesign.work.parallel import run_pieces
 
     with Watch("files") as watch:
         results = run_pieces(client, randomize_piece, paths, pieces, order, watch)
@@ -281,74 +248,117 @@ def randomize_on(
     return sum(result[0] for result in results), results[-1][1]
 
 
-FOLDER = "randomized"
-"""The folder of the records within that of the cache."""
-PIECE = 1 << 20
-MOST = 1 << 20
-"""Bytes of a record that are read."""
+def counts_of(work: Work, paths: Sequence[str], address: str) -> list[Any]:
+    """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
+    tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
+    result = [work.counts(path) for path in paths if path not in tables]
+    if tables:
+        server = reports_counted(work, tables, address).server
+        result.append(SavedCounts(tables[0], server.as_json(), server.question))
+    require_one_question(result)
+    return result
 
 
-def repeated_note(paths: Sequence[str | os.PathLike[str]], epsilon: float) -> str:
-    """Remember that files were randomized, and return what that costs if it was not the first time.
+def reports_counted(work: Work, paths: Sequence[str], address: str | None) -> Counting:
+    """Return the counts of the reports in all files; nothing is counted when one has other columns."""
+    require_one_set((work.data.table(path, work.missing) for path in paths), work.count_header)
+    if address is not None:
+        from mechdesign.work.parallel import connected
 
-    Parameters
-    ----------
-    paths : sequence of path
-        People's data.
-    epsilon : float
-        Of each report that was made.
+        order = order_of(work.mechanism, work.owner, work.settings, work.missing, paths, work.data.form)
+        with connected(address) as client:
+            _note_cost(address, paths, counts=True)
+            return count_on(client, order, paths, work.missing, work.copies)
+    server = server_of(work.mechanism, work.owner)
+    with Watch("files") as watch:
+        watch.begin(len(paths), 0)
+        for path in paths:
+            watch.started(path)
+            table = work.table(path, len(paths) == 1)
+            table.needs_rows = len(paths) == 1
+            count_one(server, table, work.settings, work.copies)
+            watch.finished(path)
+    return Counting(server, work.missing, work.copies.files)
 
-    Returns
-    -------
-    str
-        One line, however many files there are; empty the first time, and where nothing can be remembered.
-    """
-    from mechdesign.work.cache import default_cache
 
-    cache = default_cache()
-    if cache is None:
-        return ""
-    before = {path: earlier for path in paths if (earlier := _remembered(cache, path, epsilon))}
-    if not before:
-        return ""
-    most = max(map(len, before.values()))
-    times = "once" if most == 1 else f"{most} times"
-    first, more = next(iter(before)), len(before) - 1
-    what = f"{first}: was randomized {times} before"
-    if more:
-        up_to = times if min(map(len, before.values())) == most else f"up to {times}"
-        what = f"{first} and {more} more of {len(paths)} files: were randomized {up_to} before"
-    total = max(map(sum, before.values())) + epsilon
+def randomized(work: Work, paths: Sequence[str]) -> str:
+    """Write the reports of all files, when all have the same columns; return what to say of it."""
+    require_one_set(
+        (work.data.table(path, work.missing) for path in paths),
+        lambda header: list(work.operation.run([header], work.settings)),
+    )
+    if is_folder(work.options.output):
+        return _into_folder(work, paths)
+    if getattr(work.options, "dask", None) is not None:
+        raise ParameterError("--dask", "workers write a file each", "name a folder: -o reports/")
+    return _into_one(work, paths)
+
+
+def _into_one(work: Work, paths: Sequence[str]) -> str:
+    from mechdesign.data.writing import write_blocks
+
+    output = work.options.output
+    require_output(output, [work.owner, *paths], work.options.force)
+    settings, columns = seeded(work.mechanism, work.settings), list[str]()
+
+    def blocks() -> Iterator[Block]:
+        with Watch("files") as watch:
+            watch.begin(len(paths), 0)
+            for path in paths:
+                watch.started(path)
+                for block in reports_of(work.operation, work.table(path), settings):
+                    columns[:] = list(block)
+                    if length(block):
+                        yield block
+                watch.finished(path)
+
+    rows = write_blocks(output, blocks(), work.operation.private)
     return (
-        f"{what}; a user whose reports are all sent has epsilon = {total:g} "
-        f"in all, not {epsilon:g}: send one of them, or collect with a mechanism for several reports"
+        f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} "
+        f"from {counted(len(paths), 'file')}"
     )
 
 
-def _remembered(cache: Cache, path: str | os.PathLike[str], epsilon: float) -> list[float]:
-    """Add a randomization to the record of a file, and return the epsilons of the earlier ones."""
-    record = cache.root / FOLDER / _digest(path)
-    earlier = _read(record)
-    with suppress(OSError, DataError):
-        cache.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        record.parent.mkdir(mode=0o700, exist_ok=True)
-        with whole_file(record, DataError, private=True) as temporary:
-            temporary.write_text(json.dumps([*earlier, epsilon]), encoding="utf-8")
-    return earlier
+def _into_folder(work: Work, paths: Sequence[str]) -> str:
+    folder, names = work.options.output, outputs_of(paths)
+    require_folder(folder, names, [work.owner, *paths], work.options.force)
+    with whole_folder(folder) as temporary:
+        places = [temporary / name for name in names]
+        rows, columns = _on_cluster(work, paths, places) or _one_by_one(work, paths, places)
+    files = counted(len(paths), "file")
+    return f"{folder}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} in {files}"
 
 
-def _digest(path: str | os.PathLike[str]) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while piece := stream.read(PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+def _on_cluster(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
+    address = getattr(work.options, "dask", None)
+    if address is None:
+        return None
+    from mechdesign.work.parallel import connected
+
+    order = order_of(work.mechanism, work.owner, work.settings, work.missing, paths, work.data.form)
+    with connected(address) as client:
+        _note_cost(address, paths)
+        name, settings, missing = work.operation.name, work.settings, work.missing
+        return randomize_on(client, order, name, paths, places, settings, missing, work.copies)
 
 
-def _read(record: Path) -> list[float]:
-    """Return the epsilons of earlier randomizations; none where the record is missing or damaged."""
-    with suppress(OSError, ValueError):
-        content: Any = json.loads(read_text(record, MOST, DataError))
-        if isinstance(content, list) and all(isinstance(number, (int, float)) for number in content):
-            return [float(number) for number in content]
-    return []
+def _one_by_one(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]]:
+    total, columns = 0, list[str]()
+    with Watch("files") as watch:
+        watch.begin(len(paths), 0)
+        for number, (path, place) in enumerate(zip(paths, places, strict=True)):
+            watch.started(path)
+            settings = seeded(work.mechanism, work.settings, number)
+            rows, columns = randomize_one(work.operation, work.table(path), settings, place)
+            total += rows
+            watch.finished(path)
+    return total, columns
+
+
+def _note_cost(address: str, paths: Sequence[str], counts: bool = False) -> None:
+    """Say where starting processes for these files takes longer than it saves."""
+    from mechdesign.work.parallel import PAYS, PAYS_TO_COUNT, does_not_pay
+
+    note = does_not_pay(address, rows_about(paths), least=PAYS_TO_COUNT if counts else PAYS)
+    if note:
+        print(f"mechdesign: note: {note}", file=sys.stderr)

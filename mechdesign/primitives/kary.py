@@ -1,5 +1,10 @@
 """The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array.
 
+The rows of a k-ary response differ only in a few reports: the answer itself, its delegate and the delegate of
+the other answer. So every pair of answers, of however many, is represented by a pair in a small channel with
+at most three kept answers and two others, in which the kept reports that are alike for all answers are lumped
+together (equal entries: ratio 1, no hockey-stick excess for epsilon >= 0).
+
 The estimator of a k-ary response is pure only where all answers are kept. A kept answer j other than the
 shared delegate reports itself with own + high and all others report it with low; an answer that is not kept
 reports itself with own. So both kinds are shifted and scaled shares of reports, and the delegate's frequency
@@ -17,14 +22,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
+from mechdesign.audit.channel import audit_channel, ordered_pairs
 from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collector import FrequencyMechanism, reported_alike
 from mechdesign.collect.intervals import FrequencyLimits, RepeatedLimits
 from mechdesign.collect.kernel import Kernel
-from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
+from mechdesign.collect.report_scores import MOST_ENTRIES, ReportScores, counted_scores
 from mechdesign.collect.scores import SINGULAR, Scores, score_steps
 from mechdesign.core.certificate import PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError, counted
@@ -35,21 +40,83 @@ from mechdesign.core.validation import (
     privacy_delta,
     privacy_epsilon,
 )
-from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.numbers import frozen, wholes
-from mechdesign.exact.randomness import TOTAL, exp_written
+from mechdesign.core.values import changed, frozen_value, value_field
+from mechdesign.exact.numbers import frozen, plain_int, wholes
+from mechdesign.exact.randomness import TOTAL, Weights, exp_written
+from mechdesign.primitives.kary_channel import MAX_DENSE, KaryChannel
+from mechdesign.primitives.oracle import Moments, Oracle, Shares, bernoulli, supported_scores
 
 if TYPE_CHECKING:
     from mechdesign.collect.kernel import Steps
-    from mechdesign.collect.report_scores import ReportScores
 
 Array = NDArray[np.float64]
 
-MAX_DENSE = 20_000
-"""Matrices of more rows are refused: they would take gigabytes."""
-
 MAX_SIZE = 10_000_000
 """More answers are refused: a file of a few bytes must not ask for gigabytes."""
+
+
+def _weight(name: str, value: object) -> int:
+    return plain_int(f"channel: {name}", value)
+
+
+@frozen_value()
+class KaryWeights:
+    """Integer weights of a k-ary response: own + high + (kept - 1) low = 2**62.
+
+    They are Python integers whatever they are made of: numpy's overflow, Python's do not.
+
+    An answer i reports itself with ``own``, its delegate with a further ``high``, and every other
+    kept answer with a further ``low``. A kept answer is its own delegate; the others share one.
+    """
+
+    size: int = value_field(_weight)
+    kept: int = value_field(_weight)
+    own: int = value_field(_weight)
+    high: int = value_field(_weight)
+    low: int = value_field(_weight)
+
+    @classmethod
+    def of(cls, weights: KaryWeights) -> KaryWeights:
+        """Return plain weights of these values, each read once and checked; see :meth:`require`."""
+        own = KaryWeights(weights.size, weights.kept, weights.own, weights.high, weights.low)
+        own.require()
+        return own
+
+    def require(self) -> None:
+        """Raise CertificateError unless these are the weights of a channel that can be sampled."""
+        if not 1 <= self.kept <= self.size:
+            raise CertificateError("channel", f"{self.kept} kept answers of {self.size}")
+        if min(self.own, self.high, self.low) < 0 or self.high < self.low:
+            raise CertificateError("channel", "a weight is negative, or the delegate's below the others'")
+        total = self.own + self.high + (self.kept - 1) * self.low
+        if total != TOTAL:
+            raise CertificateError("channel", f"the rows sum to {total}, not 2**62 = {TOTAL}")
+
+
+def representative(weights: KaryWeights) -> tuple[Weights, list[int], list[int]]:
+    """Return a small channel whose pairs of rows represent all pairs.
+
+    Returns
+    -------
+    weights : (r, c) array
+    kept_columns : list of int
+        Columns of representative kept answers, the shared delegate first.
+    other_columns : list of int
+        Columns of representative answers that are not kept.
+    """
+    weights = KaryWeights.of(weights)
+    own = min(weights.kept, 3)
+    others = min(weights.size - weights.kept, 2)
+    lumped = weights.kept - own
+    rows = own + others
+    matrix = np.zeros((rows, rows + (1 if lumped else 0)), dtype=np.int64)
+    matrix[:, :own] = weights.low
+    if lumped:
+        matrix[:, -1] = lumped * weights.low
+    for row in range(rows):
+        matrix[row, row if row < own else 0] += weights.high - weights.low
+        matrix[row, row] += weights.own
+    return matrix, list(range(own)), list(range(own, rows))
 
 
 Index = NDArray[np.int64]
@@ -195,89 +262,6 @@ def split_weights(rest: int, likely: int, exponential: Fraction) -> tuple[int, i
     """Return (low, high) with high + (kept - 1) low = rest and high <= E low."""
     low = math.ceil(rest / (exponential + likely - 1))
     return low, rest - (likely - 1) * low
-
-
-@frozen_value(eq=False)
-class KaryChannel:
-    """A k-ary response in floating point: p_ij = (1 - delta) q_ij + delta [i = j].
-
-    q is randomized response on the kept answers, with e^eps / (e^eps + k - 1) for the delegate of i
-    and 1 / (e^eps + k - 1) for every other kept answer. A kept answer is its own delegate; the
-    delegate of all others is the first kept one.
-
-    Parameters
-    ----------
-    size : int
-        Number of answers n.
-    kept : (k,) int array
-        The answers that are reported, the shared delegate first.
-    epsilon, delta : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> channel = KaryChannel(3, np.array([2, 0]), epsilon=math.log(3))
-    >>> np.asarray(channel).round(6)
-    array([[0.75, 0.  , 0.25],
-           [0.25, 0.  , 0.75],
-           [0.25, 0.  , 0.75]])
-    """
-
-    size: int
-    kept: NDArray[np.int64]
-    epsilon: float
-    delta: float = 0.0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.size, self.size
-
-    @property
-    def low(self) -> float:
-        """Probability, before the share delta, of a kept answer that is not the delegate."""
-        return math.exp(-self.epsilon) * self.high
-
-    @property
-    def high(self) -> float:
-        """Probability, before the share delta, of the delegate: 1 - (k - 1) low."""
-        return 1.0 / (1.0 + (len(self.kept) - 1) * math.exp(-self.epsilon))
-
-    def diagonal(self) -> Array:
-        """Return p_ii for every answer, shape (n,)."""
-        values = np.full(self.size, self.delta)
-        values[self.kept] = (1.0 - self.delta) * self.high + self.delta
-        return values
-
-    def dense(self) -> Array:
-        """Return the (n, n) matrix; refuse sizes that would not fit in memory."""
-        if self.size > MAX_DENSE:
-            raise ParameterError(
-                "channel", f"a dense matrix of {self.size} x {self.size} is too large", "use the structure"
-            )
-        matrix = np.zeros((self.size, self.size))
-        matrix[:, self.kept] = (1.0 - self.delta) * self.low
-        delegates = np.full(self.size, self.kept[0])
-        delegates[self.kept] = self.kept
-        rows = np.arange(self.size)
-        matrix[rows, delegates] = (1.0 - self.delta) * self.high
-        matrix[rows, rows] += self.delta
-        return matrix
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.dense() if dtype is None else self.dense().astype(dtype)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the structure as plain values."""
-        return {
-            "structure": "k-ary response",
-            "size": self.size,
-            "kept": self.kept.tolist(),
-            "delegate": int(self.kept[0]),
-            "high": self.high,
-            "low": self.low,
-            "delta": self.delta,
-        }
 
 
 class KaryRows(Kernel):
@@ -496,8 +480,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return self.weights.kept == self.weights.size
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
-        from mechdesign.collect.report_scores import MOST_ENTRIES, counted_scores, supported_scores
-
         is_large = self.keeps_all and len(reports) * self.labels.size > MOST_ENTRIES
         return ((supported_scores if is_large else counted_scores)(self, reports),)
 

@@ -4,6 +4,11 @@ A user's own category is supported with probability p, any other one with q < p,
 protocols, Wang et al. 2017). So a category that a share s of all reports supports has the unbiased estimate
 (s - q) / (p - q), and one user adds to its variance p (1 - p) / (p - q)^2 or q (1 - q) / (p - q)^2.
 
+As a score, a category has (1 - q)/(p - q) where a report supports it, else -q/(p - q). Given what is
+supported, no answer among the supported ones, and none among the others, is likelier than another;
+:meth:`Oracle.weight_ratio` is the ratio between the two. Tables of many categories are not made: there the
+scores are a :class:`SupportTable`, which sums and gives columns in pieces.
+
 Where reports are subsets of categories, their best size depends on the frequency in question. For a rare
 category the variance is least at one size, for a category as frequent as all others at a size that is often
 one more.
@@ -13,7 +18,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
@@ -24,11 +30,13 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collector import AnswerMechanism
+from mechdesign.collect.report_scores import MOST_ENTRIES, ReportScores, question_of
 from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate  # noqa: F401 (named in a text below)
-    from mechdesign.collect.report_scores import ReportScores
+
+Array = NDArray[np.float64]
 
 Moments = tuple[Fraction, ...]
 """E[N^r] for r from 0 to 4."""
@@ -166,8 +174,6 @@ class Oracle(AnswerMechanism["FrequencyEstimate"]):
     # Scores of reports
 
     def report_scores(self, reports: Any) -> tuple[ReportScores, ...]:
-        from mechdesign.collect.report_scores import supported_scores
-
         return (supported_scores(self, reports),)
 
     def supported_by(self, read: NDArray[Any], place: int | None = None) -> NDArray[np.bool_]:
@@ -247,6 +253,117 @@ def cell_variance(oracle: Oracle) -> float:
     even = Fraction(1, oracle.labels.size)
     mixed = even * own + (1 - even) * other
     return float(mixed * (1 - mixed) / (own - other) ** 2)
+
+
+PIECE = 1 << 22
+"""Entries of a table that is made in pieces, at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class SupportTable:
+    """Scores of reports that support categories, made in pieces: memory does not grow with the categories.
+
+    Attributes
+    ----------
+    oracle : Oracle
+    read : array
+        Reports as the oracle reads them.
+    """
+
+    oracle: Oracle
+    read: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of reports and of categories."""
+        return len(self.read), self.oracle.labels.size
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """The score of a category that a report supports, and of one that it does not."""
+        own, other = map(float, self.oracle.support_shares())
+        return (1.0 - other) / (own - other), -other / (own - other)
+
+    def pieces(self) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
+        """Yield rows, and which categories these reports support."""
+        users, categories = self.shape
+        step = max(1, PIECE // categories)
+        for start in range(0, users, step):
+            rows = slice(start, min(start + step, users))
+            yield rows, self.oracle.supported_by(self.read[rows])
+
+    def column(self, place: int) -> Array:
+        """Return the scores of one category, (n,)."""
+        high, low = self.levels
+        users = self.shape[0]
+        supported = np.empty(users, dtype=bool)
+        for start in range(0, users, PIECE):
+            rows = slice(start, start + PIECE)
+            supported[rows] = self.oracle.supported_by(self.read[rows], place)[:, 0]
+        return np.where(supported, high, low)
+
+    def support_sums(self, weights: Array) -> Array:
+        """Return for each category the sum of the weights (n,) or (n, m) of the reports that support it."""
+        flat = weights.reshape(len(weights), -1)
+        total = np.zeros((flat.shape[1], self.shape[1]))
+        for rows, supported in self.pieces():
+            total += flat[rows].T @ supported
+        return total[0] if weights.ndim == 1 else total
+
+    def sums(self, weights: Array) -> Array:
+        """Return the weighted sums of the scores of each category, (k,).
+
+        Examples
+        --------
+        >>> from mechdesign.families.marginals.oracles import LocalHashing
+        >>> oracle = LocalHashing.of(50, 2.0, buckets=8)
+        >>> read = oracle.read(oracle.randomize([3, 4] * 50, rng=1))
+        >>> sums = SupportTable(oracle, read).sums(np.ones(100))
+        >>> bool(np.allclose(sums / 100, oracle.estimate(read).value))
+        True
+        """
+        high, low = self.levels
+        return (high - low) * self.support_sums(weights) + low * float(weights.sum())
+
+    def squares(self, weights: Array, middle: Array) -> Array:
+        """Return for each category the sum of weight times (score - middle)^2, (k,)."""
+        high, low = self.levels
+        inside = self.support_sums(weights)
+        result: Array = inside * (high - middle) ** 2 + (float(weights.sum()) - inside) * (low - middle) ** 2
+        return result
+
+    def dense(self) -> Array:
+        """Return the whole table, (n, k)."""
+        high, low = self.levels
+        return np.asarray(np.where(self.oracle.supported_by(self.read), high, low))
+
+
+def supported_scores(oracle: Oracle, reports: Any) -> ReportScores:
+    """Return the scores of reports that support categories; in pieces where the table would be large."""
+    labels, read = tuple(map(str, oracle.labels.shown())), oracle.read(reports)
+    table, name, even = SupportTable(oracle, read), question_of(oracle), np.ones(len(read))
+    if len(read) * len(labels) > MOST_ENTRIES:
+        return ReportScores(name, labels, np.zeros((len(read), 0)), even, None, support=table)
+    values, likelihood = supported_tables(oracle, read)
+    return ReportScores(name, labels, values, even, likelihood, support=table)
+
+
+def supported_tables(oracle: Oracle, read: Any) -> tuple[Array, Array | None]:
+    """Return scores and likelihoods, both (n, k), of reports that support categories.
+
+    Examples
+    --------
+    >>> from mechdesign.families.marginals.oracles import SubsetSelection
+    >>> oracle = SubsetSelection.of(4, 1.0, size=2)
+    >>> scores, likelihood = supported_tables(oracle, oracle.read(["xc0"]))
+    >>> likelihood.round(3)  # the two supported answers are e times as likely
+    array([[1.   , 1.   , 0.368, 0.368]])
+    """
+    table, ratio = SupportTable(oracle, read), oracle.weight_ratio()
+    supported = oracle.supported_by(read)
+    high, low = table.levels
+    likelihood = None if ratio is None else np.where(supported, 1.0, ratio)
+    return np.asarray(np.where(supported, high, low)), likelihood
 
 
 MOST_EXACT = 1 << 12

@@ -35,24 +35,25 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import composed, weakest
 from mechdesign.audit.losses import LossCurve
 from mechdesign.collect.about import HasSurvey, Sealed, other_owner, owner_entries
-from mechdesign.collect.base import mechanism_packages, mechanism_types
+from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.codec import Codes, Domain
-from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.kernel import row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import (
     DataError,
     ModelFileError,
+    ParameterError,
     RowError,
     UnknownNameError,
     suggestion,
     unread,
 )
-from mechdesign.core.extensions import class_with
+from mechdesign.core.extensions import FAMILIES, class_with, extensions
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.data.identifiers import identifier_or
-from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, view_weights
+from mechdesign.exact.numbers import rational, text_of
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.primitives.kary import KaryResponse
 from mechdesign.work.files import one_at_a_time, parse_json, read_text, whole_file
 
 Array = NDArray[np.float64]
@@ -61,6 +62,23 @@ PartT = TypeVar("PartT")
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
+
+
+def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
+    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
+    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
+    if len(exact) != count:
+        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
+    if min(exact) <= 0:
+        raise ParameterError("shares", "must be positive", "omit views that no user reports")
+    parts = [share * TOTAL / sum(exact) for share in exact]
+    rounded = [math.floor(part) for part in parts]
+    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
+    for place in order[: TOTAL - sum(rounded)]:
+        rounded[place] += 1
+    if min(rounded) < 1:
+        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
+    return tuple(rounded)
 
 
 class Split(Sealed, Generic[PartT]):
@@ -343,7 +361,7 @@ def question_kind(word: str) -> QuestionKind:
     >>> question_kind("number").mechanism(QuestionForm((2,), Domain(0, 1)), 1.0, 1.0).audit().holds
     True
     """
-    places = QuestionKind.__subclasses__, "question_kind", word, mechanism_packages()
+    places = QuestionKind.__subclasses__, "question_kind", word, extensions(FAMILIES)
     kind = class_with(*places)
     if kind is None and mechanism_types():  # which imports what other distributions bring
         kind = class_with(*places)
