@@ -26,8 +26,8 @@ from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
 from mechdesign.solvers.descent import ErrorTerms, allocate
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.limit import SetClasses
     from mechdesign.families.survey.limit_bounds import Effects
+    from mechdesign.families.survey.limit_columns import SetClasses
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]
@@ -352,6 +352,6 @@ def _effects(setting: SurveySetting) -> Effects | None:
 
 @lru_cache(maxsize=8)
 def _classes(effects: Effects) -> SetClasses:
-    from mechdesign.families.survey.limit import classes_of
+    from mechdesign.families.survey.limit_columns import classes_of
 
     return classes_of(effects)

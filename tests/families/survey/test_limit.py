@@ -12,8 +12,8 @@ import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.families.marginals.sets.products import share_in
 from mechdesign.families.survey import limit_bounds as entropy, limit_bounds as proofs
-from mechdesign.families.survey.limit import classes_of
 from mechdesign.families.survey.limit_bounds import kind_information
+from mechdesign.families.survey.limit_columns import classes_of
 
 SMALL = [
     *(([2, 2], 1.0, 9.3654), ([2, 2], 2.0, 2.6441), ([2, 2], 4.0, 1.1548), ([2, 2, 2], 2.0, 3.9662)),
