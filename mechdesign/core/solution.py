@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import attrs
 
 from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
-from mechdesign.core.errors import CertificateError, MethodError, printable
+from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, printable
 from mechdesign.core.extensions import extensions
 from mechdesign.core.problem import Kind, Problem, Status, companion
 from mechdesign.core.values import (
@@ -212,14 +212,17 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return the expected standard error with this many users; None where nothing is to be estimated.
 
-        None as well for a channel that is refused as a mechanism. By default for the users that the problem
-        plans with; where it does not say, the mechanism does.
+        None as well for variables that make no mechanism, as some published ones do. By default for the users
+        that the problem plans with; where it does not say, the mechanism does.
         """
         if not self.found:
             return None
         users = self.problem.planned_users if users is None else users
         try:
             mechanism: Any = self.mechanism()
+        except MechDesignError:
+            return None
+        try:
             result: Forecast | None = mechanism.forecast() if users is None else mechanism.forecast(users)
         except (CertificateError, MethodError):
             return None

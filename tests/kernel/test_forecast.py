@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.errors import EstimationError
+from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from mechdesign.primitives import FiniteChannel, KaryResponse
 from mechdesign.primitives.finite import PrivacyTarget
+from mechdesign.report.compare import compare
 from tests.support.statistics import surveys
 
 USERS, REPETITIONS = 400, 3000
@@ -199,3 +200,13 @@ def test_a_forecast_says_what_its_standard_error_is_of(slug, whose):
 def test_a_solution_says_what_its_value_is():
     oracle = md.solve(md.load_model("marginals/best_oracle").problem)
     assert "optimal, value 35 (users x variance of a share)\n" in str(oracle)
+
+
+def test_variables_that_make_no_mechanism_have_no_forecast():
+    """The published menu has negative payments, so that nothing runs it; comparing it ends all the same."""
+    problem = md.load_model("contract/polarised_density").problem
+    published = md.solve(problem, "published")
+    with pytest.raises(ParameterError, match="is negative"):
+        published.mechanism()
+    assert published.forecast(1000) is None
+    assert "published" not in "\n".join(compare(problem).forecasts(1000))

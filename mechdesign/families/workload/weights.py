@@ -108,6 +108,9 @@ DIGITS = 30
 """Leading binary digits of a weight that are kept: those beyond differ between processors, as solvers round.
 What is cut off, some 1e-9 of all reports, joins the blank report: a sum of patterns is private as well."""
 
+MOST_STEPS, LEAST_STEP, LARGEST_EXPONENT = 200, 1e-9, 700.0
+"""Newton steps to the nearest weights, the least part of a step, and the largest exponent of a double."""
+
 CLOSE = 1e-11
 """By how much the probabilities of a type may miss 1 before rounding: a hundredth of the blank reports."""
 
@@ -197,6 +200,9 @@ def in_order(sets: Sets, amounts: Array) -> tuple[Sets, Array]:
 def feasible_patterns(sets: Sets, amounts: Array, exponential: float) -> tuple[Sets, Array]:
     """Return the patterns that matter with weights c >= 0, sum c v = 1 restored by the least reweighting.
 
+    Where these patterns leave no such weights near by, one of each type alone is added: with all of those the
+    rest can always be made up for.
+
     Parameters
     ----------
     sets : (K, n) array of bool
@@ -214,7 +220,7 @@ def feasible_patterns(sets: Sets, amounts: Array, exponential: float) -> tuple[S
     columns = columns_of(sets, exponential)
     share = amounts * columns.mean(axis=1)
     used = share > min(RARE, 0.01 * float(share.max()))
-    sets, columns, amounts = sets[used], columns[used], amounts[used]
+    start, sets, columns, amounts = amounts, sets[used], columns[used], amounts[used]
     for _ in range(REPAIRS):
         missing = 1.0 - columns.T @ amounts
         if float(np.abs(missing).max()) <= CLOSE:
@@ -222,6 +228,17 @@ def feasible_patterns(sets: Sets, amounts: Array, exponential: float) -> tuple[S
         moved = columns * amounts[:, None]
         step = columns @ np.linalg.lstsq(columns.T @ moved, missing, rcond=1e-14)[0]
         amounts = amounts * np.maximum(1.0 + step, 0.1)
+    if float(np.abs(1.0 - columns.T @ amounts).max()) > CLOSE:
+        size = sets.shape[1]
+        start = np.append(start[used], np.full(size, float(start[used].mean())))
+        sets, start = in_order(np.vstack([sets, np.eye(size, dtype=bool)]), start)
+        columns, amounts = columns_of(sets, exponential), start
+        while True:  # what vanishes is dropped, until all that is left matters
+            amounts = _nearest(columns, amounts)
+            used = amounts > RARE * float(amounts.max())
+            if used.all():
+                break
+            sets, columns, amounts = sets[used], columns[used], amounts[used]
     missing = 1.0 - columns.T @ amounts
     if float(np.abs(missing).max()) > CLOSE:
         raise ParameterError(
@@ -230,6 +247,36 @@ def feasible_patterns(sets: Sets, amounts: Array, exponential: float) -> tuple[S
             "give weights c with sum c v = 1 over patterns v of 1 and e^epsilon",
         )
     return sets, amounts
+
+
+def _nearest(columns: Array, amounts: Array) -> Array:
+    """Return the weights with sum c v = 1 of the least relative entropy to ``amounts``.
+
+    They are c = amounts exp(v.p) with the prices p that minimize sum c - sum p, which is convex. Newton steps
+    are halved until the value falls.
+
+    Examples
+    --------
+    >>> columns = columns_of(np.eye(2, dtype=bool), 3.0)
+    >>> _nearest(columns, np.array([0.1, 0.9])).round(9).tolist()
+    [0.25, 0.25]
+    """
+    prices = np.zeros(columns.shape[1])
+    weights = amounts
+    for _ in range(MOST_STEPS):
+        gap = columns.T @ weights - 1.0
+        if float(np.abs(gap).max()) <= CLOSE / 2.0:
+            break
+        step = np.linalg.lstsq(columns.T @ (columns * weights[:, None]), gap, rcond=1e-14)[0]
+        value, size = float(weights.sum() - prices.sum()), 1.0
+        while size > LEAST_STEP:
+            trial = prices - size * step
+            weights = amounts * np.exp(np.minimum(columns @ trial, LARGEST_EXPONENT))
+            if float(weights.sum() - trial.sum()) <= value - 1e-4 * size * float(gap @ step):
+                break
+            size /= 2.0
+        prices = trial
+    return weights
 
 
 def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeights:

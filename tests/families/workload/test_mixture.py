@@ -11,7 +11,14 @@ import pytest
 import mechdesign as md
 from mechdesign.families.workload.linear_queries_methods import best_chances
 from mechdesign.families.workload.pattern_sets import partitions_of
-from mechdesign.families.workload.simple_reports import affine_sets, best_subset_size, cell_sets, spread_of
+from mechdesign.families.workload.simple_reports import (
+    affine_sets,
+    best_subset,
+    best_subset_size,
+    cell_sets,
+    spread_of,
+)
+from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.solvers.solve import find_method
 
 
@@ -132,3 +139,20 @@ def test_blocks_of_tables_and_grids():
         "3x2x1 blocks",
         "3x2x2 blocks",
     ]
+
+
+def test_patterns_that_cannot_sum_to_one_are_completed():
+    """Two types are in the only pattern: no weight of it makes all four probabilities sum to 1."""
+    power = math.exp(2.0)
+    sets, amounts = feasible_patterns(np.array([[True, True, False, False]]), np.array([0.3]), power)
+    sums = np.where(sets, power, 1.0).T @ amounts
+    assert (amounts > 0.0).all()
+    assert sums == pytest.approx(np.ones(4), abs=1e-11)
+    assert [True, True, False, False] in sets.tolist()
+
+
+def test_a_field_that_tells_some_types_apart_badly_leaves_a_mixture():
+    problem = own(129, 6.0)
+    solution = md.solve(problem, "mixture")
+    assert all(certificate.holds for certificate in solution.certificates)
+    assert solution.value <= 1.01 * best_subset(problem)[1]
