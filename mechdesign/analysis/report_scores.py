@@ -10,6 +10,7 @@ import numpy as np
 
 from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.report_scores import ReportScores as ReportScores, without_scores
+from mechdesign.primitives.oracle import SupportTable
 
 
 def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
@@ -44,9 +45,10 @@ def scores_of(mechanism: Any, reports: Any) -> tuple[ReportScores, ...]:
 
 def combined(parts: Sequence[ReportScores]) -> ReportScores:
     """Return the scores of several pieces of reports to one question, one after the other."""
-    first, support = parts[0], None
-    if first.support is not None:
-        reads = [part.support.read for part in parts if part.support is not None]
+    first = parts[0]
+    support = first.support
+    if isinstance(first.support, SupportTable):
+        reads = [part.support.read for part in parts if isinstance(part.support, SupportTable)]
         support = replace(first.support, read=np.concatenate(reads))
         if any(part.is_large for part in parts):
             parts = [part.without_table() for part in parts]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Operation, Settings, operation_of
@@ -33,10 +33,35 @@ from mechdesign.report.counting import Counting, count_one, require_one_question
 from mechdesign.work.bars import Watch
 
 if TYPE_CHECKING:
-    from mechdesign.cli.operations import Work
+    import argparse
+
+    from mechdesign.data.data_set import Opened
+    from mechdesign.report.counting import Header
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
+
+
+class FileWork(Protocol):
+    """An operation with what its files need: ``operations.Work``."""
+
+    mechanism: Mechanism
+    operation: Operation
+    settings: Settings
+    missing: MissingRule
+    data: Opened
+    options: argparse.Namespace
+    owner: str
+    copies: Copies
+
+    def count_header(self, header: Header) -> None:
+        """Raise what is wrong with the columns of reports."""
+
+    def counts(self, path: str) -> Any:
+        """Return the counts of a file, when they are this mechanism's."""
+
+    def table(self, path: str, shows: bool = False) -> Any:
+        """Return a table of many, which count once each."""
 
 
 def outputs_of(paths: Sequence[str]) -> list[str]:
@@ -248,7 +273,7 @@ def randomize_on(
     return sum(result[0] for result in results), results[-1][1]
 
 
-def counts_of(work: Work, paths: Sequence[str], address: str) -> list[Any]:
+def counts_of(work: FileWork, paths: Sequence[str], address: str) -> list[Any]:
     """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
     tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
     result = [work.counts(path) for path in paths if path not in tables]
@@ -259,7 +284,7 @@ def counts_of(work: Work, paths: Sequence[str], address: str) -> list[Any]:
     return result
 
 
-def reports_counted(work: Work, paths: Sequence[str], address: str | None) -> Counting:
+def reports_counted(work: FileWork, paths: Sequence[str], address: str | None) -> Counting:
     """Return the counts of the reports in all files; nothing is counted when one has other columns."""
     require_one_set((work.data.table(path, work.missing) for path in paths), work.count_header)
     if address is not None:
@@ -281,7 +306,7 @@ def reports_counted(work: Work, paths: Sequence[str], address: str | None) -> Co
     return Counting(server, work.missing, work.copies.files)
 
 
-def randomized(work: Work, paths: Sequence[str]) -> str:
+def randomized(work: FileWork, paths: Sequence[str]) -> str:
     """Write the reports of all files, when all have the same columns; return what to say of it."""
     require_one_set(
         (work.data.table(path, work.missing) for path in paths),
@@ -294,7 +319,7 @@ def randomized(work: Work, paths: Sequence[str]) -> str:
     return _into_one(work, paths)
 
 
-def _into_one(work: Work, paths: Sequence[str]) -> str:
+def _into_one(work: FileWork, paths: Sequence[str]) -> str:
     from mechdesign.data.writing import write_blocks
 
     output = work.options.output
@@ -319,7 +344,7 @@ def _into_one(work: Work, paths: Sequence[str]) -> str:
     )
 
 
-def _into_folder(work: Work, paths: Sequence[str]) -> str:
+def _into_folder(work: FileWork, paths: Sequence[str]) -> str:
     folder, names = work.options.output, outputs_of(paths)
     require_folder(folder, names, [work.owner, *paths], work.options.force)
     with whole_folder(folder) as temporary:
@@ -329,7 +354,7 @@ def _into_folder(work: Work, paths: Sequence[str]) -> str:
     return f"{folder}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} in {files}"
 
 
-def _on_cluster(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
+def _on_cluster(work: FileWork, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
     address = getattr(work.options, "dask", None)
     if address is None:
         return None
@@ -342,7 +367,7 @@ def _on_cluster(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tup
         return randomize_on(client, order, name, paths, places, settings, missing, work.copies)
 
 
-def _one_by_one(work: Work, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]]:
+def _one_by_one(work: FileWork, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]]:
     total, columns = 0, list[str]()
     with Watch("files") as watch:
         watch.begin(len(paths), 0)

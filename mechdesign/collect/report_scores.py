@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,22 @@ from mechdesign.exact.numbers import frozen
 
 if TYPE_CHECKING:
     from mechdesign.collect.collector import Collector
-    from mechdesign.primitives.oracle import SupportTable
 
 Array = NDArray[np.float64]
+
+
+class Supports(Protocol):
+    """What reports support, in place of a table of their scores."""
+
+    def column(self, place: int) -> Array:
+        """Return the scores of one category."""
+
+    def sums(self, weights: Array) -> Array:
+        """Return the sums of weighed scores, one a category."""
+
+    def squares(self, weights: Array, middle: Array) -> Array:
+        """Return the sums of weighed squares about the middle, one a category."""
+
 
 MOST_KEPT = 1 << 14
 """Entries of the tables of a mechanism that are remembered."""
@@ -142,7 +155,7 @@ class ReportScores:
     ends : (low, high) or None
         Of a number that may be skipped: its categories are the two ends, to one of which a report rounds it
         at random, and no answer.
-    support : SupportTable or None
+    support : Supports or None
         Of reports that support categories. Where there are so many that no table of them is made, ``values``
         has no column, and the scores are there alone.
     """
@@ -155,7 +168,7 @@ class ReportScores:
     range: tuple[float, float] | None = None
     own_answers: tuple[str, ...] = ()
     ends: tuple[float, float] | None = None
-    support: SupportTable | None = None
+    support: Supports | None = None
 
     @property
     def answers(self) -> tuple[str, ...]:
