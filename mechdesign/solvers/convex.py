@@ -10,22 +10,15 @@ The convex functions are named; each has a cone form that cvxpy recognises:
     inverse-square     1 / x^2
     coth-square        coth(x/2)^2 = (1 + 2 exp(t - x))^2          with  exp(-t) + exp(-x) <= 1
     inverse-sinh       1 / (3 sinh(x/4)^2) = exp(log(4/3) - x/2 + 2 t)   with  exp(-t) + exp(-x/2) <= 1
-
-cvxpy is imported without scipy.stats, which takes half of the time: while it is imported, another function
-stands for the one that it takes, ``entropy``. Whoever imports scipy.stats later gets all of it.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,55 +33,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from mechdesign.solvers.prove import ProvenBound
-
-TAKEN = "scipy.stats"
-"""cvxpy takes one function of it, which only atoms of quantum information use."""
-
-
-class _StandIn(ModuleType):
-    """A module with nothing but a function; what else is asked for comes from the module itself."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _entropy if name == "entropy" else getattr(_itself(), name)
-
-
-def _entropy(*arguments: Any, **options: Any) -> Any:
-    return _itself().entropy(*arguments, **options)
-
-
-def _itself() -> Any:
-    if isinstance(sys.modules.get(TAKEN), _StandIn):
-        del sys.modules[TAKEN]
-    return importlib.import_module(TAKEN)
-
-
-def import_cvxpy() -> None:
-    """Import cvxpy; whatever imports it afterwards gets the same module at once.
-
-    As usual where another thread could look for scipy.stats meanwhile, or where it has been imported.
-
-    Examples
-    --------
-    >>> import_cvxpy()
-    >>> import cvxpy, scipy.stats
-    >>> float(scipy.stats.entropy([0.5, 0.5], base=2))
-    1.0
-    """
-    if "cvxpy" in sys.modules:
-        return
-    if TAKEN in sys.modules or threading.active_count() > 1:
-        importlib.import_module("cvxpy")
-        return
-    stand_in = _StandIn(TAKEN)
-    sys.modules[TAKEN] = stand_in
-    try:
-        importlib.import_module("cvxpy")
-    finally:
-        if sys.modules.get(TAKEN) is stand_in:
-            del sys.modules[TAKEN]
-
 
 Array = NDArray[np.float64]
 
@@ -316,7 +260,6 @@ def solve_separable(program: SeparableProgram, regularization: float = REGULARIZ
         How much the solver regularises its linear systems. Menus have many rows that are nearly tight, and
         no one choice is accurate for all: where a proven bound says so, try the next of ``REGULARIZATIONS``.
     """
-    import_cvxpy()
     import cvxpy
 
     x = cvxpy.Variable(len(program.weights), pos=True)

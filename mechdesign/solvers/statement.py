@@ -73,10 +73,8 @@ def _why_not(most: int, problem: Problem[Any]) -> str | None:
 
 def solve_statement(problem: Problem[Any]) -> Outcome:
     """Solve the statement, prove its bound, and return the problem's variables."""
-    from mechdesign.solvers.convex import import_cvxpy
     from mechdesign.solvers.prove import prove
 
-    import_cvxpy()
     with np.errstate(invalid="ignore", over="ignore"):  # cvxpy 1.8 sums empty arrays to learn their shape
         program = problem.statement()
     status, solver, message = _point(program)
