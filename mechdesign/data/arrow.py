@@ -6,15 +6,13 @@ reading millions of rows.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, MissingPackageError
+from mechdesign.core.errors import DataError
 from mechdesign.data.intake import ROWS, Coded, Mask, Values
 from mechdesign.data.reading import FileTable, Raw, pyarrow_module, require_short
 
@@ -158,74 +156,6 @@ MOST_BYTES = 1 << 30
 MOST_COLUMNS = 100_000
 
 
-class ParquetFile:
-    """A Parquet file that is open for reading, by the part of pyarrow's reader that its own class calls.
-
-    ``pyarrow.parquet`` imports what reads files of remote stores, which takes longer than a million rows. The
-    module behind it is not public: where it lacks something, the public class is used.
-
-    Parameters
-    ----------
-    path : path
-    name : str
-        What errors call the file.
-    texts : sequence of str
-        Columns that are read as numbers of a dictionary.
-    """
-
-    def __init__(self, path: Path, name: str, texts: Sequence[str] = ()) -> None:
-        try:
-            reader = pyarrow_module("_parquet", name).ParquetReader()
-            reader.open(
-                os.fspath(path),
-                pre_buffer=False,
-                read_dictionary=list(texts),
-                page_checksum_verification=True,
-            )
-            self.metadata, self.schema, paths = reader.metadata, reader.schema_arrow, reader.column_paths
-        except (MissingPackageError, AttributeError, TypeError):
-            file = pyarrow_module("parquet", name).ParquetFile(
-                path, pre_buffer=False, read_dictionary=list(texts), page_checksum_verification=True
-            )
-            self.metadata, self.schema, reader = file.metadata, file.schema_arrow, file.reader
-            paths = reader.column_paths
-        self._reader, self._paths = reader, paths
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield the rows of these columns, ``ROWS`` at a time."""
-        places = [number for number, path in enumerate(self._paths) if path[0] in columns]
-        groups = list(range(self.metadata.num_row_groups))
-        yield from self._reader.iter_batches(ROWS, groups, column_indices=places, use_threads=False)
-
-    def __enter__(self) -> ParquetFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._reader.close()
-
-
-def parquet_writer(path: Path, schema: Any, store_schema: bool) -> Any:
-    """Return what writes tables of pyarrow to a Parquet file, with checksums; it has to be closed.
-
-    As for reading, the module behind ``pyarrow.parquet`` is used, with the settings that it would choose.
-    """
-    settings = {"store_schema": store_schema, "write_page_checksum": True}
-    try:
-        return pyarrow_module("_parquet", path).ParquetWriter(
-            os.fspath(path),
-            schema,
-            version="2.6",
-            use_dictionary=True,
-            compression="snappy",
-            write_statistics=True,
-            writer_engine_version="V2",
-            data_page_version="1.0",
-            **settings,
-        )
-    except (MissingPackageError, AttributeError, TypeError):
-        return pyarrow_module("parquet", path).ParquetWriter(path, schema, **settings)
-
-
 class ParquetTable(FileTable):
     """A Parquet file.
 
@@ -234,15 +164,16 @@ class ParquetTable(FileTable):
     """
 
     def _columns(self) -> tuple[str, ...]:
+        parquet = pyarrow_module("parquet", self.name)
         try:
-            with ParquetFile(self.path, self.name) as file:
+            with parquet.ParquetFile(self.path) as file:
                 if file.metadata.num_columns > MOST_COLUMNS:
                     raise DataError(
                         self.name,
                         f"has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}",
                         "keep those needed",
                     )
-                self._schema = file.schema
+                self._schema = file.schema_arrow
                 return tuple(self._schema.names)
         except DataError:
             raise
@@ -250,12 +181,15 @@ class ParquetTable(FileTable):
             raise self._refusal(error) from None
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
+        parquet = pyarrow_module("parquet", self.name)
         texts = self._require_plain(columns)
         try:
-            with ParquetFile(self.path, self.name, texts) as file:
+            with parquet.ParquetFile(
+                self.path, pre_buffer=False, read_dictionary=texts, page_checksum_verification=True
+            ) as file:
                 self._require_bounded(file, set(texts))
                 total, done = max(1, file.metadata.num_rows), 0
-                for batch in file.batches(columns):
+                for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
                     done += batch.num_rows
                     if not batch.num_rows:
                         continue

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.data.arrow import coded_texts, joined, parquet_writer, spread, whole_to_arrow
+from mechdesign.data.arrow import coded_texts, joined, spread, whole_to_arrow
 from mechdesign.data.csv_files import REPEATED, escaped_formula
 from mechdesign.data.intake import LONGEST, Block, Coded, Values, length
 from mechdesign.data.outputs import PARQUET
@@ -48,7 +48,7 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], private:
         For Parquet without pyarrow.
     """
     if Path(path).suffix.lower() in PARQUET:
-        pyarrow_module("lib", path)
+        pyarrow_module("parquet", path)
         write = _write_parquet
     else:
         write = _write_csv
@@ -155,8 +155,9 @@ def _coded(values: Values) -> Coded | None:
 
 def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
     import pyarrow
+    import pyarrow.parquet
 
-    rows, writer, schema, waiting = 0, None, None, 0
+    rows, writer, waiting = 0, None, 0
     group: list[Any] = []
     convert = _arrow_column
     try:
@@ -166,9 +167,11 @@ def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
             table = pyarrow.table({name: convert(values) for name, values in block.items()})
             if writer is None:  # without pyarrow's own schema, a reader finds texts, not a dictionary of them
                 own = convert is _arrow_column
-                writer, schema = parquet_writer(path, table.schema, own), table.schema
-            same = table.schema.equals(schema)  # to cast, much has to be imported
-            group.append(table if same else table.cast(schema))
+                writer = pyarrow.parquet.ParquetWriter(
+                    path, table.schema, store_schema=own, write_page_checksum=True
+                )
+            same = table.schema.equals(writer.schema)  # to cast, much has to be imported
+            group.append(table if same else table.cast(writer.schema))
             rows, waiting = rows + table.num_rows, waiting + table.num_rows
             if waiting >= GROUP:
                 writer.write_table(pyarrow.concat_tables(group).unify_dictionaries())
