@@ -174,7 +174,7 @@ class Interrupts:
 
     Until the command begins, nothing has to be undone, and an interrupt ends the process. After that the
     first one is a ``KeyboardInterrupt``, once, at a moment when no module is being imported: modules that
-    are not written in Python may not survive one. Whoever is impatient does not disturb the end of the work;
+    are not written in Python may not survive one. A second interrupt does not disturb the end of the work;
     after ``OBEYING`` seconds another interrupt ends the process as it is. What was being written then is
     not there, as after a kill.
     """

@@ -71,7 +71,7 @@ def _randomize_options(randomize: argparse.ArgumentParser) -> None:
         "--public",
         action="append",
         metavar="COLUMN",
-        help="write this column as it is beside the reports: not protected (repeatable)",
+        help="copy this column, unprotected, next to the reports (repeatable)",
     )
     randomize.add_argument(
         "--person",

@@ -52,7 +52,7 @@ MOST_KEPT = 1 << 14
 """Entries of the tables of a mechanism that are remembered."""
 
 MOST_ENTRIES = 1 << 27
-"""A table of scores with more entries is not made: a gigabyte."""
+"""The largest number of entries of a table of scores: a gigabyte."""
 
 
 def without_scores(type_word: str) -> MethodError:

@@ -9,7 +9,7 @@ import mechdesign.data.json_lines as json_lines
 from mechdesign.core.errors import DataError
 from mechdesign.data.intake import Coded, MissingRule
 from mechdesign.data.json_lines import JsonTable, plain_columns
-from mechdesign.data.uniform_lines import LineForm
+from mechdesign.data.uniform_lines import ByteBlock, LineForm, NumberedTexts
 
 COLUMNS = ["name", "age", "share", "city"]
 WORDS = ["no", "once", "", "a, b: {c}", "M\u00fcller", "x" * 80, "null", "{", "a:b"]
@@ -150,3 +150,11 @@ def test_many_texts_of_any_length_keep_their_rows():
         np.asarray(LineForm.of(b'{"a": "x"}').columns(written({"a": w} for w in few), ["a"])["a"]).tolist()
         == few
     )
+
+
+def test_a_text_that_begins_a_longer_one_of_an_earlier_block_is_another():
+    """Eight letters alone, after a text of ten that begins with them: all words of the later block agree."""
+    texts, long, short = NumberedTexts(), ByteBlock(b"abcdefghij"), ByteBlock(b"abcdefgh")
+    first = texts.codes(long, np.array([0]), np.array([10]))
+    second = texts.codes(short, np.array([0]), np.array([8]))
+    assert [texts.written[code] for code in (*first, *second)] == [b"abcdefghij", b"abcdefgh"]
