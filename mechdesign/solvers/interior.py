@@ -262,6 +262,13 @@ LARGEST_CENTRING = 0.3
 """The part of the mean product that a step aims at is at most this."""
 
 
+LEAST_PRODUCTS = 1e-200
+"""Of the products s y all together: where they are less, all that is left of the gap is rounding."""
+
+RIDGE = 1.0 + 1e-10
+"""The diagonal of the scaled matrices: near the optimum a part of 1e-10 is what rounding takes from them."""
+
+
 class CoupledCones:
     """The state of the method: primal and dual iterates, and the best bound.
 
@@ -311,6 +318,24 @@ class CoupledCones:
         self._pair_up()
         self.slack = np.maximum(self._matrix @ self.columns, self.slack)
         self.bound = self._proven_bound()
+
+    def moved_to(self, edges: Edges, factors: Array) -> CoupledCones:
+        """Return the cones of other edges with these columns, which lie inside; the bound starts again.
+
+        Multipliers of edges that both have stay; the others give their products what the mean was.
+        """
+        other = CoupledCones(self.weights, edges, factors, self.columns)
+        other.prices = self.prices
+        target = self._mean() * self.slack.size / other.slack.size
+        np.divide(target, other.slack, out=other.multipliers)
+        rows = len(self.columns)
+        _, now, before = np.intersect1d(
+            edges @ (rows, 1), self.edges @ (rows, 1), assume_unique=True, return_indices=True
+        )
+        for mine, theirs in ((now, before), (now + len(edges), before + len(self.edges))):
+            other.multipliers[mine] = self.multipliers[theirs]
+        other.bound = other._proven_bound()
+        return other
 
     def bound_with(self, factors: Array) -> float:
         """Return the bound that the present multipliers prove for other factors."""
@@ -362,14 +387,14 @@ class CoupledCones:
 
     def step(self) -> bool:
         """Make one step of the method; False where rounding does not let it go on."""
-        if not self._factorise():
+        mean = self._mean()
+        if mean * self.slack.size < LEAST_PRODUCTS or not self._factorise():
             return False
         residuals = (
             self.weights - self.prices[:, None] + self._transpose @ self.multipliers,
             1.0 - self.columns.sum(axis=1),
             self._matrix @ self.columns - self.slack,
         )
-        mean = self._mean()
         complementarity = self.slack * self.multipliers
         affine = self._direction(-complementarity, residuals)
         forward, back = self._lengths(affine)
@@ -464,7 +489,7 @@ class CoupledCones:
         for scale, entries, inverse in zip(scales, off, self._inverses, strict=True):
             matrix = np.zeros((rows, rows))
             matrix.ravel()[places] = entries * (scale[first] * scale[second])
-            matrix[corners, corners] = 1.0
+            matrix[corners, corners] = RIDGE
             factor, failed = lapack.dpotrf(matrix.T, lower=1)  # the transpose is in LAPACK's order
             if failed:
                 return False

@@ -48,6 +48,15 @@ INNER = 1.0 / 3.0
 EXACT = 0.5
 """The same where no length is shorter than its distance, so that nothing else is lost."""
 
+FIRST_STRETCH, FIRST_GAP = 0.1, 0.05
+"""The spanner of the first steps, and the gap at which they end."""
+
+FEWER = 2
+"""First steps pay where that spanner has at most one pair for so many."""
+
+IN_VAIN = 0.01
+"""Where the bound can fall by this part of the goal at most, more steps do not reach it."""
+
 PASSES = 4
 """How often it starts at most, each time with a finer spanner."""
 
@@ -159,31 +168,58 @@ class _Path:
 
     def both_sides(self, edges: Edges, goal: float) -> bool:
         """Find a channel that is private over all pairs, then a bound; True if nothing was shortened."""
-        distances = self.places.distance[edges[:, 0], edges[:, 1]]
+        distances = self._distances(edges)
         lengths = inner_lengths(self.places.distance, edges)
         exact = bool((lengths == distances).all())
-        aim = goal * (EXACT if exact else INNER)
-        true_factors = _factors(self.problem.epsilon * distances)
-        cones = CoupledCones(self.weights, edges, _factors(self.problem.epsilon * lengths))
+        cones = self._start(edges, lengths)
         self.pairs = 2 * len(edges)
         going = len(edges) > 0
-        while going and cones.bound - cones.value > max(aim * -cones.value, LEAST):
-            going = self._step(cones)
-            if self.watch is not None:
-                self.bound = min(self.bound, cones.bound_with(true_factors))
-                self.watch(self.scale * cones.value + self.offset, self.proven())
+        if going:
+            self._follow(cones, goal * (EXACT if exact else INNER))
         self._keep(cones.columns)
         if exact:
             self.bound = min(self.bound, cones.bound)
             return True
-        cones.relax(true_factors)
+        cones.relax(_factors(self.problem.epsilon * distances))
         self.bound = min(self.bound, cones.bound)
-        while going and not self.reached(goal) and cones.bound - cones.value > LEAST:
+        least = max(IN_VAIN * goal * -cones.value, LEAST)
+        while going and not self.reached(goal) and cones.bound - cones.value > least:
             going = self._step(cones)
             self.bound = min(self.bound, cones.bound)
             if self.watch is not None:
                 self.watch(self.value, self.proven())
         return False
+
+    def _distances(self, edges: Edges) -> Array:
+        """Return the distances of pairs of places."""
+        distances: Array = self.places.distance[edges[:, 0], edges[:, 1]]
+        return distances
+
+    def _start(self, edges: Edges, lengths: Array) -> CoupledCones:
+        """Return the cones of the edges, after some steps over fewer pairs where these are much fewer.
+
+        More pairs, most of which bind nowhere, make a step cost more and go less far. The lengths of the
+        fewer pairs are shortened by what those of the edges are: so the columns are private over the edges.
+        """
+        factors = _factors(self.problem.epsilon * lengths)
+        few = spanner(self.places.distance, FIRST_STRETCH)
+        if not 0 < FEWER * len(few) <= len(edges):
+            return CoupledCones(self.weights, edges, factors)
+        first = (lengths / self._distances(edges)).min() * inner_lengths(self.places.distance, few)
+        cones = CoupledCones(self.weights, few, _factors(self.problem.epsilon * first))
+        self._follow(cones, FIRST_GAP)
+        return cones.moved_to(edges, factors)
+
+    def _follow(self, cones: CoupledCones, aim: float) -> bool:
+        """Follow the path in cones inside of the true ones to a gap; False where it does not go on."""
+        true_factors = _factors(self.problem.epsilon * self._distances(cones.edges))
+        going = True
+        while going and cones.bound - cones.value > max(aim * -cones.value, LEAST):
+            going = self._step(cones)
+            if self.watch is not None:
+                self.bound = min(self.bound, cones.bound_with(true_factors))
+                self.watch(self.scale * cones.value + self.offset, self.proven())
+        return going
 
     def _step(self, cones: CoupledCones) -> bool:
         self.steps += 1

@@ -209,16 +209,19 @@ def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Arra
     best[0] = 0.0
     sums, is_more = np.empty(cells + 1), np.empty(cells + 1, dtype=np.bool_)
     chosen: Chosen = []
+    within = 1  # no products of the questions so far reach this place of the grid
     for place, listed in options.items():
         values, pick = best.copy(), np.zeros(cells + 1, dtype=np.int16)
         for row, (shift, gain, _) in enumerate(listed, 1):
-            count, reached, rows = cells + 1 - shift, values[shift:], pick[shift:]
+            count = min(within, cells + 1 - shift)
+            reached, rows = values[shift : shift + count], pick[shift : shift + count]
             more = np.add(best[:count], gain, out=sums[:count])
             better = np.greater(more, reached, out=is_more[:count])
             np.maximum(reached, more, out=reached)
             np.maximum(rows, better.view(np.int8) * np.int16(row), out=rows)  # rows come in rising order
         chosen.append((place, [(shift, size) for shift, _, size in listed], pick))
         best = values
+        within = min(cells + 1, within + max((shift for shift, _, _ in listed), default=0))
     return best, chosen
 
 

@@ -177,6 +177,62 @@ def test_the_bound_in_larger_cones_holds(seed):
     assert narrow <= other.bound + 1e-3  # the smaller cone's optimum is no better
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_and_multipliers_go_over_to_other_edges(seed):
+    """From a way over all places to all pairs: nothing is lost, and the bound is one of the new cones."""
+    rng = np.random.default_rng(seed)
+    places = np.sort(rng.uniform(0.0, 3.0, 5))
+    pairs = np.array([(i, j) for i in range(5) for j in range(i + 1, 5)])
+    distances = places[pairs[:, 1]] - places[pairs[:, 0]]
+    way = distances * rng.uniform(0.8, 1.0, len(pairs))
+    short = pairs[:, 1] == pairs[:, 0] + 1
+    weights = -rng.random((5, 4))
+    cones = CoupledCones(weights, pairs[short], np.exp(-distances[short] * 0.7))
+    while cones.bound - cones.value > 1e-2 and cones.step():
+        pass
+    other = cones.moved_to(pairs, np.exp(-way))
+    assert other.slack.min() > 0.0
+    assert (other.columns == cones.columns).all()
+    both = np.concatenate([short, short])
+    assert (other.multipliers[both] == cones.multipliers).all()
+    rest = (other.slack * other.multipliers)[~both]
+    assert rest == pytest.approx((cones.slack * cones.multipliers).sum() / other.slack.size, rel=1e-9)
+    cold = CoupledCones(weights, pairs, np.exp(-way))
+    for each in (other, cold):
+        while each.bound - each.value > 1e-6 and each.step():
+            pass
+    assert max(other.value, cold.value) <= min(other.bound, cold.bound)
+    assert other.bound - other.value < 1e-5
+
+
+@pytest.mark.parametrize("seed", [1, 8, 13, 18, 19])
+def test_a_close_gap_is_reached_at_large_epsilons(seed):
+    """Without the ridge some column's matrix is not positive definite before the gap is 1e-3."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(0.0, 3.0, (30, 2))
+    prior = rng.exponential(size=30) ** 2
+    utility = -np.hypot(*(places[:, None] - places).transpose(2, 0, 1))
+    problem = md.RandomizedResponse(
+        prior=prior / prior.sum(), epsilon=4 + seed / 3, utility=utility, distance=places
+    )
+    outcome = interior_point.run(problem, gap=2e-4)
+    value = problem.objective(outcome.variables)
+    assert 0.0 <= outcome.bound - value <= -2e-4 * value
+
+
+def test_the_first_steps_over_few_pairs_pay(monkeypatch):
+    problem = city(8, 0.7, 2)
+    watched: list[float] = []
+    warm = interior_point.run(problem, gap=1e-3, progress=lambda value, bound: watched.append(bound - value))
+    monkeypatch.setattr(interior_point, "FEWER", 10**9)
+    cold = interior_point.run(problem, gap=1e-3)
+    assert warm.notes["pairs"] == cold.notes["pairs"]
+    assert len(watched) == warm.notes["steps"] < cold.notes["steps"]
+    for outcome in (warm, cold):
+        value = problem.objective(outcome.variables)
+        assert 0.0 <= outcome.bound - value <= -1e-3 * value
+
+
 def shortest(distance, edges, lengths):
     """Floyd and Warshall's ways over the edges."""
     ways = np.full(distance.shape, np.inf)
