@@ -88,7 +88,7 @@ class Painter:
         assert self._process is not None
         try:
             text = pickle.load(self._process.stdout)
-        except (OSError, EOFError, pickle.UnpicklingError):
+        except Exception:  # what a damaged stream raises cannot be listed
             self._end()
             return
         key = self._ordered.pop(0)
