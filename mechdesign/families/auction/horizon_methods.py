@@ -126,6 +126,9 @@ Wholes = NDArray[np.int64]
 MOST_TOGETHER = 100_000
 """Users times slots of the program that the prices of shares come from."""
 
+AT_ONCE = 2000
+"""Users times slots whose prices of tasks come from one program."""
+
 BITS = 40
 """Costs and prices are below 2**BITS units."""
 
@@ -173,15 +176,28 @@ def relaxed(costs: Array, rows: csr_array, limits: Array) -> Relaxed:
 
 def task_prices(problem: AuctionHorizon, shares: Array) -> Array:
     """Return a price >= 0 for each winner of each task in each slot, at given prices of shares."""
-    from scipy.sparse import csr_array
-
-    instance = problem.instance
-    prices = np.zeros(instance.needs.shape)
-    for slot in progress(range(problem.slots), problem.slots, "prices"):
-        rows = csr_array(instance.able[slot].T.astype(np.float64))
-        needs = instance.needs[slot].astype(np.float64)
-        prices[slot] = relaxed(instance.costs[slot] - shares, rows, needs).prices
+    prices = np.zeros(problem.instance.needs.shape)
+    several = max(1, AT_ONCE // problem.users)
+    starts = range(0, problem.slots, several)
+    for start in progress(starts, len(starts), "prices"):
+        slots = range(start, min(start + several, problem.slots))
+        prices[slots.start : slots.stop] = _prices_of(problem.instance, shares, slots)
     return prices
+
+
+def _prices_of(instance: Instance, shares: Array, slots: range) -> Array:
+    """Return the prices of these slots, each a program of its own; solved as one, they take less time."""
+    from scipy.sparse import block_diag, csr_array
+
+    rows = csr_array(block_diag([instance.able[slot].T.astype(np.float64) for slot in slots]))
+    costs = (instance.costs[slots.start : slots.stop] - shares).ravel()
+    needs = instance.needs[slots.start : slots.stop].astype(np.float64)
+    answer = relaxed(costs, rows, needs.ravel())
+    if not len(answer.variables) and len(slots) > 1:  # one of them fails: the others need not
+        return np.vstack(
+            [_prices_of(instance, shares, slots[place : place + 1]) for place in range(len(slots))]
+        )
+    return answer.prices.reshape(needs.shape)
 
 
 def horizon_bound(problem: AuctionHorizon, shares: Array, tasks: Array) -> Fraction:
