@@ -224,7 +224,7 @@ def _demo(options: argparse.Namespace) -> int:
         require_demo_folder,
     )
     from mechdesign.report.demo.running import DEMONSTRATIONS, demonstrate
-    from mechdesign.show.painter import Painter
+    from mechdesign.show.draw import Painter
     from mechdesign.survey.demonstration import demonstrate_survey
 
     require_demo_folder(options.output)

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from mechdesign.show import painter
-from mechdesign.show.draw import svg
+from mechdesign.show import draw
+from mechdesign.show.draw import Painter, svg
 from mechdesign.show.figure import Bars, Figure, Line, Panel
-from mechdesign.show.painter import Painter
 from tests.support.processes import started
 
 LINE = Figure("Line", [Panel("x", "y", [Line([1, 2], [3, 4], label="a & b")])], "A caption")
@@ -24,7 +23,7 @@ BARS = Figure("Bars", [Panel("x", "y", [Bars([0, 1], [1, 2])], x_names=["no", "y
 ENDLESS = """
 import sys, time
 from mechdesign.show.figure import Figure, Line, Panel
-from mechdesign.show.painter import Painter
+from mechdesign.show.draw import Painter
 figure = Figure("Line", [Panel("x", "y", [Line([1, 2], [3, 4])])])
 with Painter(2) as painter:
     painter.begin([figure])
@@ -43,7 +42,7 @@ def test_pictures_of_the_other_process_are_those_of_this_one(monkeypatch: pytest
         def fails(figure: Figure, narrow: bool = False) -> str:
             raise AssertionError("this process draws as well")
 
-        monkeypatch.setattr(painter, "svg", fails)
+        monkeypatch.setattr(draw, "svg", fails)
         for (figure, narrow), text in reversed(expected.items()):
             assert two.svg(figure, narrow) == text
             assert two.svg(figure, narrow) == text
@@ -74,7 +73,7 @@ def test_a_process_that_does_not_start_is_done_without(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("program", ["import sys; sys.exit(1)", "print('no pickle', flush=True)"])
 def test_what_a_process_leaves_is_drawn_here(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painter, "PROGRAM", program)
+    monkeypatch.setattr(draw, "PROGRAM", program)
     with Painter(2) as alone:
         alone.begin([LINE, BARS])
         assert [alone.svg(figure) for figure in (LINE, BARS)] == [svg(LINE), svg(BARS)]

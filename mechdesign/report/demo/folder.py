@@ -30,9 +30,8 @@ from mechdesign.core.values import encode
 from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
 from mechdesign.report.page.mechanism import Draw, figure_values
 from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
-from mechdesign.show.draw import save_svg, svg
+from mechdesign.show.draw import Painter, save_svg, svg
 from mechdesign.show.figure import Figure
-from mechdesign.show.painter import Painter
 from mechdesign.show.tables import table
 from mechdesign.work.files import read_text, require_name
 
