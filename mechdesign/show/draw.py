@@ -472,9 +472,10 @@ def _started() -> Any:
             start_new_session=True,  # the interrupts of a terminal go to sessions; on Windows to groups
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-        _send(process.stdin, sys.path)
     except OSError:
         return None
+    with suppress(OSError):  # one that has ended already is noticed when a picture is asked for
+        _send(process.stdin, sys.path)
     return process
 
 
