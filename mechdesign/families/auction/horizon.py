@@ -176,6 +176,11 @@ class AuctionHorizon(Problem[OnlineAuction]):
             redrawn=self.generator == "redrawn",
         )
 
+    @cached_property
+    def by_deadline(self) -> Played:
+        """The online policy in which everybody gets its share by the last slot, without payments."""
+        return play(self, "deadline", paying=False)
+
     @property
     def wins(self) -> int:
         """Number of slots that every user has to win: the share of all slots, rounded up."""

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.auction.greedy import Covering, covering_choices
-from mechdesign.families.auction.horizon import AuctionHorizon, Instance, play
+from mechdesign.families.auction.horizon import AuctionHorizon, Instance
 from mechdesign.families.auction.slot_rules import slot_of
 from mechdesign.solvers.covering import branch
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
@@ -111,7 +111,7 @@ def online(problem: AuctionHorizon) -> Outcome:
     Only that everybody must have won often enough at the end is enforced: who can no longer afford to lose a
     slot wins whatever it costs.
     """
-    played = play(problem, "deadline", paying=False)
+    played = problem.by_deadline
     return Outcome(
         status="feasible",
         variables={"selected": played.selected.astype(np.int64)},
@@ -268,7 +268,7 @@ def by_prices(problem: AuctionHorizon) -> Outcome:
     """Price the users' shares, bound every selection at these prices, and take the best of two selections."""
     shares, parts = shares_of(problem)
     bound = horizon_bound(problem, shares, task_prices(problem, shares))
-    selections = [play(problem, "deadline", paying=False).selected]
+    selections = [problem.by_deadline.selected.copy()]
     selections += [] if parts is None else [rounded(problem, parts)]
     for selected in selections:
         _thinned(problem, selected)
