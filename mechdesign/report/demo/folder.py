@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mechdesign.catalog.load import load_model
 from mechdesign.core.errors import (
     DataError,
     MissingPackageError,
@@ -222,10 +221,10 @@ def _survey_entry(survey: OpeningSurvey, draw: Draw) -> dict[str, Any]:
 
 
 def _entry(result: Demonstrated, folder: str, draw: Draw) -> dict[str, Any]:
-    model, mechanism = load_model(result.demonstration.model), result.mechanism
+    model, mechanism = result.model, result.mechanism
     return {
         "name": result.demonstration.name,
-        "title": result.title,
+        "title": model.title,
         "summary": model.problem.summary,
         "statement": markup(marked_up(model.statement.strip())),
         "mechanism": "none" if mechanism is None else printable(repr(mechanism)),
