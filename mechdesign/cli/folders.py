@@ -223,14 +223,19 @@ def _demo(options: argparse.Namespace) -> int:
         finish,
         require_demo_folder,
     )
-    from mechdesign.report.demo.running import DEMONSTRATIONS, demonstrate
+    from mechdesign.report.demo.running import DEMONSTRATIONS, Demonstrated, demonstrate
+    from mechdesign.show.draw import Painter
     from mechdesign.survey.demonstration import demonstrate_survey
 
     require_demo_folder(options.output)
-    with whole_folder(options.output) as work:
+    with whole_folder(options.output) as work, Painter(None if can_draw() else 1) as painter:
         survey = demonstrate_survey(work, options.output)
-        results = [demonstrate(demonstration, work) for demonstration in DEMONSTRATIONS]
-        files = finish(results, work, options.output, installed_version(), survey)
+        painter.begin(survey.figures, narrow=True)
+        results: list[Demonstrated] = []
+        for demonstration in reversed(DEMONSTRATIONS):  # the last one has most pictures, drawn meanwhile
+            results.insert(0, demonstrate(demonstration, work))
+            painter.begin(results[0].figures)
+        files = finish(results, work, options.output, installed_version(), survey, painter)
     if options.json:
         print_json(demo_json(results))
     else:

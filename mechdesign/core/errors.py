@@ -358,9 +358,7 @@ class MissingPackageError(MechDesignError, ImportError):
     """A package is needed for this step and is not installed."""
 
 
-COMPLETE = frozenset(
-    {"clarabel", "cvxpy", "highspy", "joblib", "narwhals", "networkx", "pulp", "rich", "scipy"}
-)
+COMPLETE = frozenset({"clarabel", "cvxpy", "highspy", "joblib", "narwhals", "pulp", "rich", "scipy"})
 """What a complete installation has besides numpy and attrs, which a server or a device needs."""
 
 

@@ -1,6 +1,9 @@
 """Draw figures: as objects of matplotlib, into PNG and SVG files, or as SVG text for a page.
 
-First the layout: lines of titles, columns of legends, where bars begin.
+Pictures are drawn here, or by another process while this one goes on. That one gets figures by its standard
+input and returns SVG texts by its standard output. It ends when its input ends, so also when this process was
+killed; an interrupt of the terminal does not reach it. Whatever goes wrong there, this process draws the
+picture itself, and meets the error itself if there is one.
 
 Matplotlib is optional (``mechdesign[plot]``) and imported on first use. No window is opened and nothing of
 what a program has set up with pyplot is touched.
@@ -11,124 +14,40 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
-import math
 import os
+import pickle
 import re
-import textwrap
+import subprocess
+import sys
+import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Self
 from xml.sax.saxutils import escape
 
-import numpy as np
-
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, Wording
-from mechdesign.show.draw_marks import INK, PANEL, SETTINGS, draw_marks
-from mechdesign.show.figure import Bars, Figure, Heat, Intervals, Panel, Reference, Surface
+from mechdesign.show.draw_marks import (
+    INK,
+    PANEL,
+    SETTINGS,
+    bar_floor,
+    draw_marks,
+    entries,
+    even_lines,
+    legend_columns,
+    legend_rows,
+    named_places,
+)
+from mechdesign.show.figure import Bars, Figure, Heat, Panel
 from mechdesign.work.files import whole_file
+from mechdesign.work.parallel import worker_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
-
-LEGEND = 80
-"""Letters in a line of a legend under one panel."""
-
-SAMPLE = 9
-"""Letters in whose place the sample of a line stands, with the space around it."""
-
-LINES, ENTRY, NAME, MOST_NAMES, MOST_ENTRIES = 4, 70, 40, 40, 40
-"""Lines of a title or a label, letters of an entry of the legend and of a place on an axis, how many of each:
-what is longer would leave no room for the picture. Screen readers are told all of the title."""
-
-
-def even_lines(text: str, width: int) -> list[str]:
-    """Return a text in as few lines as the width allows, which are about as long as one another.
-
-    Beyond a few lines the rest is left out.
-
-    Examples
-    --------
-    >>> even_lines("Order times noise error by the size of a view (figure 3.3)", 54)
-    ['Order times noise error by the', 'size of a view (figure 3.3)']
-    """
-    whole = re.sub(r"(?<=\d) (?=\d{3}\b)", "\N{NO-BREAK SPACE}", text)  # 10 000 is one word
-    lines = textwrap.wrap(whole[: 2 * LINES * width], width)
-    if len(lines) > LINES:
-        return textwrap.wrap(whole[: 2 * LINES * width], width, max_lines=LINES, placeholder=" ...")
-    while width > 1 and len(narrower := textwrap.wrap(whole, width - 1)) == len(lines):
-        lines, width = narrower, width - 1
-    return lines
-
-
-def legend_labels(panel: Panel) -> list[str]:
-    """Return the names in the legend of a panel, in its order; scales of colours bear their own."""
-    named = [mark for mark in panel.marks if mark.label and not isinstance(mark, (Heat, Surface))]
-    # matplotlib lists bars and intervals last, as they are drawn from several parts
-    ordered = sorted(named, key=lambda mark: isinstance(mark, (Bars, Intervals)))
-    return entries([mark.label for mark in ordered])
-
-
-def entries(labels: Sequence[str]) -> list[str]:
-    """Return the entries of a legend for these labels: each shortened, and of very many the first.
-
-    Examples
-    --------
-    >>> entries(["optimum", "bound"]), entries(["a"] * 41)[-1]
-    (['optimum', 'bound'], '... 41 in all')
-    """
-    texts = [_shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
-    return texts if len(labels) <= MOST_ENTRIES else [*texts[:-1], f"... {len(labels)} in all"]
-
-
-def _shortened(text: str, most: int) -> str:
-    """Return the text, cut to at most ``most`` letters.
-
-    Examples
-    --------
-    >>> _shortened("randomized", 8)
-    'rando...'
-    """
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return the named positions of an axis and their names: all of them, or some at even distances.
-
-    Examples
-    --------
-    >>> named_places(["no", "yes"]), named_places(["x"] * 80)[0][:3]
-    (([0, 1], ['no', 'yes']), [0, 2, 4])
-    """
-    places = list(range(0, len(names), -(-len(names) // MOST_NAMES)))
-    return places, [_shortened(names[place], NAME) for place in places]
-
-
-def legend_columns(panel: Panel, part: float = 1.0) -> int:
-    """Return the number of columns under a panel; each is as wide as its own longest name."""
-    labels = legend_labels(panel)
-    for count in range(min(4, len(labels)), 1, -1):
-        columns = (max(map(len, column)) + SAMPLE for column in np.array_split(labels, count))
-        if sum(columns) <= part * LEGEND:
-            return count
-    return 1
-
-
-def legend_rows(panel: Panel, part: float = 1.0) -> int:
-    """Return the number of lines of the legend."""
-    return -(-len(legend_labels(panel)) // legend_columns(panel, part))
-
-
-def bar_floor(panel: Panel) -> float:
-    """Return where bars on a logarithmic axis begin: a power of ten below the least."""
-    tops = [float(mark.y.min()) for mark in panel.marks if isinstance(mark, Bars)]
-    least = min(
-        tops + [mark.value for mark in panel.marks if isinstance(mark, Reference) and mark.axis == "y"]
-    )
-    return float(10.0 ** math.floor(math.log10(least / 2.0)))
-
 
 SUFFIXES = (".png", ".svg")
 RESOLUTION = 150
@@ -447,3 +366,143 @@ def numbered(path: str | os.PathLike[str], count: int) -> list[str]:
         os.fspath(place.with_name(f"{place.stem}-{number}{place.suffix}")) for number in range(2, count + 1)
     ]
     return [os.fspath(path), *further][:count]
+
+
+PROGRAM = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from mechdesign.show.draw import paint; paint()"
+)
+"""What the other process runs: it finds packages where this one does."""
+
+LAST = 5.0
+"""Seconds that the other process has to end once its input has ended."""
+
+
+class Painter:
+    """Draws pictures in another process, or in this one where only one may be used.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Number of processes; by default one per CPU core, or ``MECHDESIGN_JOBS``. With 1 no other is started.
+
+    Examples
+    --------
+    >>> from mechdesign.show.figure import Line
+    >>> figure = Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])])
+    >>> with Painter() as painter:
+    ...     painter.begin([figure])
+    ...     text = painter.svg(figure)
+    >>> text == svg(figure)
+    True
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self._process = _started() if worker_count(jobs) > 1 else None
+        self._ordered: list[tuple[int, bool]] = []
+        self._figures: dict[int, Figure] = {}
+        self._texts: dict[tuple[int, bool], str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def begin(self, figures: Iterable[Figure], narrow: bool = False) -> None:
+        """Let the other process draw these figures, after those before them."""
+        for figure in figures:
+            if self._process is not None and (id(figure), narrow) not in self._ordered:
+                self._figures[id(figure)] = figure  # no other object gets its number meanwhile
+                self._ordered.append((id(figure), narrow))
+                try:
+                    _send(self._process.stdin, (figure, narrow))
+                except (OSError, pickle.PicklingError):
+                    self._end()
+
+    def svg(self, figure: Figure, narrow: bool = False) -> str:
+        """Return a picture as :func:`svg` does; one that was begun is waited for."""
+        key = id(figure), narrow
+        while key in self._ordered:
+            self._receive()
+        if key not in self._texts:
+            self._figures[id(figure)] = figure
+            self._texts[key] = svg(figure, narrow)
+        return self._texts[key]
+
+    def _receive(self) -> None:
+        """Take the next picture from the other process; where it failed, it is left to this one."""
+        assert self._process is not None
+        try:
+            text = pickle.load(self._process.stdout)
+        except Exception:  # what a damaged stream raises cannot be listed
+            self._end()
+            return
+        key = self._ordered.pop(0)
+        if text is not None:
+            self._texts[key] = text
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        self._ordered.clear()
+        if process is None:
+            return
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):
+                stream.close()
+        try:
+            process.wait(LAST)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _started() -> Any:
+    """Return the other process; None where it cannot be started."""
+    if not sys.executable or getattr(sys, "frozen", False):
+        return None
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # the interrupts of a terminal go to sessions; on Windows to groups
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+    except OSError:
+        return None
+    with suppress(OSError):  # one that has ended already is noticed when a picture is asked for
+        _send(process.stdin, sys.path)
+    return process
+
+
+def _send(stream: Any, content: Any) -> None:
+    stream.write(pickle.dumps(content))
+    stream.flush()
+
+
+def paint() -> None:
+    """Draw the figures that come by standard input, until it ends."""
+    figures: SimpleQueue[tuple[Figure, bool]] = SimpleQueue()
+    threading.Thread(target=_read, args=(figures,), daemon=True).start()
+    for name in ("figure", "backends.backend_agg", "backends.backend_svg"):
+        matplotlib_module(name)
+    while True:
+        figure, narrow = figures.get()
+        try:
+            text = svg(figure, narrow)
+        except Exception:  # the other process draws it again, and says what is wrong
+            text = None
+        _send(sys.stdout.buffer, text)
+
+
+def _read(figures: SimpleQueue[tuple[Figure, bool]]) -> None:
+    """Take figures as they come, so that neither process waits for the other; end with the input."""
+    try:
+        while True:
+            figures.put(pickle.load(sys.stdin.buffer))
+    finally:
+        os._exit(0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mechdesign.collect.collecting import operation_of
 from mechdesign.core.errors import counted
-from mechdesign.core.extensions import installed_version
 from mechdesign.data.data_set import open_table
 from mechdesign.data.writing import write_blocks
 from mechdesign.report.demo.folder import OpeningSurvey, can_draw
@@ -71,6 +71,8 @@ class _Collection:
 def demonstrate_survey(folder: Path, name: str) -> OpeningSurvey:
     """State, build, collect and estimate a survey in a folder; return what is said and drawn of it.
 
+    Its page of results is left to the one who draws its pictures.
+
     Parameters
     ----------
     folder : Path
@@ -82,17 +84,15 @@ def demonstrate_survey(folder: Path, name: str) -> OpeningSurvey:
     survey = collection.survey
     files = [FILE, BUILT, PAGE, REPORTS]
     (folder / PAGE).write_text(survey.page(), encoding="utf-8")
-    if can_draw():
-        estimation = Estimation(collection.estimate, "estimate", f"{name}/{BUILT}", [f"{name}/{REPORTS}"])
-        page = results_page(survey.mechanism, estimation, installed_version())
-        (folder / RESULTS).write_text(page, encoding="utf-8")
-        files.append(RESULTS)
+    estimation = Estimation(collection.estimate, "estimate", f"{name}/{BUILT}", [f"{name}/{REPORTS}"])
+    pages = {RESULTS: partial(results_page, survey.mechanism, estimation, sections=collection.sections)}
     words = [(section.heading, section.sentence) for section in collection.sections if section.sentence]
     return OpeningSurvey(
         survey.title,
         tuple(words),
         tuple(section.figures[0] for section in collection.sections if section.figures),
-        tuple(files),
+        (*files, *(pages if can_draw() else ())),
+        pages if can_draw() else {},
         (
             f"build {name}/{FILE} -o again_{BUILT}",
             f"export {name}/{BUILT} --to html -o again_{PAGE}",

@@ -104,7 +104,7 @@ def _place(temporary: Path, path: Path) -> None:
 
 
 OWN = __name__.partition(".")[0]
-MEASURED = ("numpy", "scipy", "cvxpy", "pulp", "clarabel", "scs", "highspy", "networkx")
+MEASURED = ("numpy", "scipy", "cvxpy", "pulp", "clarabel", "scs", "highspy")
 """The libraries that the package computes with: their versions count, not their source."""
 
 

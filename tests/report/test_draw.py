@@ -15,8 +15,17 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.show import draw, figure as marks
-from mechdesign.show.draw import even_lines, legend_columns
-from mechdesign.show.draw_marks import DRAWN, INK, STYLES, Style, covered, style, surface_levels
+from mechdesign.show.draw_marks import (
+    DRAWN,
+    INK,
+    STYLES,
+    Style,
+    covered,
+    even_lines,
+    legend_columns,
+    style,
+    surface_levels,
+)
 from mechdesign.show.figure import Figure, Panel
 from tests.support.clashes import clashes
 

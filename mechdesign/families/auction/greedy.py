@@ -104,11 +104,11 @@ class Covering:
         """
         ratios = self.ratios
         chosen = int(ratios.argmin())
-        least = ratios[chosen]
-        if least == np.inf:
+        least = ratios.item(chosen)
+        if least == math.inf:
             raise MethodError("greedy", "no user is left for an open task", "find more users first")
         ratios[chosen] = np.inf
-        is_alone = ratios[ratios.argmin()] > least * NEAR
+        is_alone = ratios.item(ratios.argmin()) > least * NEAR
         ratios[chosen] = least
         return chosen if is_alone else self._first_of(ratios <= least * NEAR)
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,7 +29,7 @@ from mechdesign.families.auction.slot_rules import (
     bid_prices,
     checked_positive,
     needed,
-    slot_of,
+    slot_in_parts,
 )
 from mechdesign.work.bars import progress
 
@@ -177,6 +176,11 @@ class AuctionHorizon(Problem[OnlineAuction]):
             redrawn=self.generator == "redrawn",
         )
 
+    @cached_property
+    def by_deadline(self) -> Played:
+        """The online policy in which everybody gets its share by the last slot, without payments."""
+        return play(self, "deadline", paying=False)
+
     @property
     def wins(self) -> int:
         """Number of slots that every user has to win: the share of all slots, rounded up."""
@@ -297,7 +301,6 @@ def play(
     left, idle = np.zeros(slots, dtype=np.int64), np.zeros(users, dtype=np.int64)
     backlog = [0] * users  # in parts of a slot
     part, parts = share.numerator, share.denominator
-    exact = lru_cache(maxsize=None)(lambda count: Fraction(count, parts))
     here = np.arange(users)
     missing = 0
     wait = math.ceil(1 / share) - 1 if share else slots
@@ -310,12 +313,13 @@ def play(
         missing += int((instance.needs[number] - needs).sum())
         if number == 0 or problem.generator == "redrawn":
             prices = bid_prices(instance.bids[number], epsilon)
-        slot = slot_of(
+        slot = slot_in_parts(
             [prices[user] for user in here.tolist()],
             able,
             needs,
             problem.tradeoff,
-            [exact(backlog[user] if policy in QUEUED else 0) for user in here.tolist()],
+            [backlog[user] for user in here.tolist()] if policy in QUEUED else [0] * len(here),
+            parts,
             problem.reserve,
             frozenset(place for place, user in enumerate(here.tolist()) if user in must),
         )

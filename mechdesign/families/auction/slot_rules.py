@@ -83,7 +83,7 @@ class Slot:
     def weights(self) -> tuple[int, ...]:
         """The weights slope * price - offset."""
         slope = self.slope
-        return tuple(slope * price - off for price, off in zip(self.prices, self.offsets, strict=True))
+        return tuple([slope * price - off for price, off in zip(self.prices, self.offsets, strict=True)])
 
     @cached_property
     def columns(self) -> NDArray[np.float64]:
@@ -327,16 +327,40 @@ def slot_of(
     >>> slot.weights, slot.scale == 2**30
     ((3, 0), True)
     """
+    parts = math.lcm(*{amount.denominator for amount in backlog})
+    counts = [amount.numerator * (parts // amount.denominator) for amount in backlog]
+    return slot_in_parts(prices, able, requirements, tradeoff, counts, parts, reserve, forced)
+
+
+def slot_in_parts(
+    prices: Sequence[int],
+    able: Flags,
+    requirements: Wholes,
+    tradeoff: float,
+    backlog: Sequence[int],
+    parts: int,
+    reserve: float | None = None,
+    forced: frozenset[int] = frozenset(),
+) -> Slot:
+    """Return the slot in integers, as :func:`slot_of` does, of backlogs in parts of a slot.
+
+    Examples
+    --------
+    >>> able = np.array([[True], [True]])
+    >>> slot = slot_in_parts([3, 5], able, np.array([1]), 1.0, [0, 2], 3)
+    >>> slot.weights == (3 * slot.slope, 5 * slot.slope - 2 * slot.scale // 3)
+    True
+    """
     money = rational("tradeoff", tradeoff) * UNIT
-    scale = money.denominator
-    scale = math.lcm(scale, *{amount.denominator for amount in backlog})
+    scale = math.lcm(money.denominator, parts)
+    factor = scale // parts
     limit = None if reserve is None else units_below(rational("reserve", reserve))
     return Slot(
         tuple(prices),
         able,
         requirements,
         int(money * scale),
-        tuple(amount.numerator * (scale // amount.denominator) for amount in backlog),
+        tuple([count * factor for count in backlog]),
         scale,
         limit,
         forced,
@@ -359,9 +383,14 @@ def needed(epsilon: float, alpha: float, delta: float, value_range: float = 1.0)
     for field, value in parts.items():
         in_range(field, value, 0.0, math.inf, low_open=True, high_open=True)
     in_range("delta", delta, 0.0, 1.0, low_open=True)
-    exact = {field: rational(field, value) for field, value in parts.items()}
+    length, noise = (
+        rational("value_range", value_range),
+        (rational("epsilon", epsilon), rational("alpha", alpha)),
+    )
+    up = length.numerator * noise[0].denominator * noise[1].denominator
+    below = length.denominator * noise[0].numerator * noise[1].numerator
     share = rational("delta", delta)
-    return math.ceil(2 * (exact["value_range"] / exact["epsilon"] / exact["alpha"]) ** 2 / share)
+    return -(-2 * up**2 * share.denominator // (below**2 * share.numerator))  # the quotient, rounded up
 
 
 MOST_DRAWN = 1_000_000

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.base import Mechanism, mechanism_type
 from mechdesign.collect.codec import Codec, Codes
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.kernel import Answer, Recipe, plain_report, rng_alone
@@ -362,7 +362,7 @@ def _reportable(attributes: Attributes, view: View) -> int:
 
 
 def _oracle(document: Mapping[str, Any]) -> Oracle:
-    kind: type[Mechanism] | None = mechanism_types().get(document["type"])
+    kind: type[Mechanism] | None = mechanism_type(str(document["type"]))
     if kind is None or not issubclass(kind, Oracle):
         raise CertificateError("oracles", f"'{document['type']}' is not a frequency oracle")
     return kind.from_content(document["content"])

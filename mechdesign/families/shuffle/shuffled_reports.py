@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.losses import LossCurve
-from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
+from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_type
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.kernel import Answer, Recipe, rng_alone
 from mechdesign.collect.server import damage_refused
@@ -273,7 +273,7 @@ class Shuffled(CollectingMechanism):
     @classmethod
     @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        kind = mechanism_types().get(content["local"]["type"])
+        kind = mechanism_type(str(content["local"]["type"]))
         if kind is None or not issubclass(kind, CollectingMechanism):
             raise CertificateError("local", "is not a mechanism that users run")
         local: Mechanism = kind.from_content(content["local"]["content"])

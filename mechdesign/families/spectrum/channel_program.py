@@ -101,9 +101,12 @@ class Channel:
         """c_j = k1 pi / r0_j, so that the revenue of user j is c_j R (s_j + R)^2."""
         return self.price * math.pi / self.radius
 
-    def revenue(self, radii: Array) -> Array:
-        """Return the payment of each user, eq. (6.7)."""
-        paid: Array = self.factor * radii * (self.privacy + radii) ** 2
+    def revenue(self, radii: Array, users: Places | None = None) -> Array:
+        """Return the payment of each user, eq. (6.7); with ``users`` the radii are theirs."""
+        factor, privacy = (
+            (self.factor, self.privacy) if users is None else (self.factor[users], self.privacy[users])
+        )
+        paid: Array = factor * radii * (privacy + radii) ** 2
         return paid
 
     def utility(self, radii: Array, level: float) -> float:

@@ -187,42 +187,88 @@ def annealed(
     [2.0, 0.0, 2.0]
     """
     rng = np.random.default_rng(seed)
-    margins = channel.margins
     level = 0.0 if channel.owner is None else start.level
     caps = np.clip(np.minimum(channel.radius, channel.reach - level), 0.0, None)
-    live = np.flatnonzero(caps > 0)
-    radii = np.minimum(start.radii, caps)
-    paid = channel.revenue(radii)
-    value = best_value = float(paid.sum())
-    best = radii.copy()
+    users = np.flatnonzero(caps > 0).tolist()
+    neighborhood = _Neighborhood(channel, caps)
+    here = best = neighborhood.at(np.minimum(start.radii, caps))
     warmest = warmth * float(channel.revenue(caps).max(initial=0.0))
-    picks = rng.integers(max(1, len(live)), size=steps if len(live) else 0)
+    picks = rng.integers(max(1, len(users)), size=steps if users else 0).tolist()
     started, spent = time.monotonic(), 0.0
-    coins, chances = rng.random(steps), rng.random(steps)
+    coins, chances = rng.random(steps).tolist(), rng.random(steps).tolist()
     for step, pick in enumerate(picks):
         if step % 64 == 0 and math.isfinite(until):
             spent = (time.monotonic() - started) / max(until - started, 1e-9)
             if spent > 1.0:
                 break
-        cooled = max(step / steps, spent)
-        user = int(live[pick])
-        radius = caps[user]
-        if radii[user] >= radius:
+        user = users[pick]
+        if here.radii[user] >= caps[user]:
             continue
-        if coins[step] < 0.5:
-            near = np.flatnonzero((radii > 0) & (margins[user] < radii + radius))
-            if len(near):
-                other = near[int(coins[step] * 2.0 * len(near))]
-                room = margins[user, other] - radii[other]
-                radius = room if 0.0 < room < radius else radius
-        tried = _moved(channel, caps, radii, user, radius)
-        revenue = float(channel.revenue(tried).sum())
-        temperature = max(warmest * (1.0 - cooled) ** 2, COLD * warmest)
-        if revenue > value or chances[step] < math.exp((revenue - value) / temperature):
-            radii, value = tried, revenue
-            if value > best_value:
-                best_value, best = value, radii
-    return RadiiAtLevel(best, start.level, channel.utility(best, start.level))
+        tried = neighborhood.moved(here, user, coins[step])
+        if tried.value <= here.value:
+            temperature = max(warmest * (1.0 - max(step / steps, spent)) ** 2, COLD * warmest)
+            if chances[step] >= math.exp((tried.value - here.value) / temperature):
+                continue
+        here = tried
+        if here.value > best.value:
+            best = here
+    return RadiiAtLevel(best.radii, start.level, channel.utility(best.radii, start.level))
+
+
+class _Allocation:
+    """Radii that annealing has met, their revenue, and where its moves lead from there."""
+
+    def __init__(self, radii: Array, value: float) -> None:
+        self.radii, self.value = radii, value
+        self.rooms: dict[int, list[float]] = {}
+        self.moves: dict[tuple[int, float], _Allocation] = {}
+
+
+MOST_MET, FEW = 2000, 64
+"""Allocations that are remembered, and users of whom annealing meets the same ones again and again."""
+
+
+class _Neighborhood:
+    """The moves of annealing; one that was made before from the same allocation is not computed again."""
+
+    def __init__(self, channel: Channel, caps: Array) -> None:
+        self.channel, self.caps = channel, caps
+        self.met: dict[bytes, _Allocation] = {}
+
+    def at(self, radii: Array) -> _Allocation:
+        """Return the allocation with these radii."""
+        key = radii.tobytes()
+        if key not in self.met:
+            if len(self.met) >= MOST_MET:
+                self.met.clear()
+            self.met[key] = self._allocation(radii)
+        return self.met[key]
+
+    def moved(self, here: _Allocation, user: int, coin: float) -> _Allocation:
+        """Return the allocation after a user was served: up to its cap, or to what a neighbor leaves."""
+        radius = float(self.caps[user])
+        if coin < 0.5 and (rooms := self._rooms(here, user)):
+            room = rooms[int(coin * 2.0 * len(rooms))]
+            radius = room if 0.0 < room < radius else radius
+        move = user, radius
+        if move in here.moves:
+            return here.moves[move]
+        radii = _moved(self.channel, self.caps, here.radii, user, radius)
+        if self.channel.size > FEW:
+            return self._allocation(radii)
+        here.moves[move] = self.at(radii)
+        return here.moves[move]
+
+    def _allocation(self, radii: Array) -> _Allocation:
+        return _Allocation(radii, float(self.channel.revenue(radii).sum()))
+
+    def _rooms(self, here: _Allocation, user: int) -> list[float]:
+        """Return what each of those that are in the way of a user leaves."""
+        if user not in here.rooms:
+            margins, radii = self.channel.margins[user], here.radii
+            near = ((radii > 0) & (margins < radii + self.caps[user])).nonzero()[0]
+            here.rooms[user] = (margins[near] - radii[near]).tolist()
+        return here.rooms[user]
 
 
 def _moved(channel: Channel, caps: Array, radii: Array, user: int, radius: float) -> Array:
@@ -230,16 +276,20 @@ def _moved(channel: Channel, caps: Array, radii: Array, user: int, radius: float
     margins = channel.margins
     tried: Array = np.minimum(radii, np.maximum(margins[user] - radius, 0.0))
     tried[user] = radius
-    served = np.flatnonzero(tried > 0)
+    served = (tried > 0).nonzero()[0]
     room = np.minimum(caps, (margins[:, served] - tried[served]).min(axis=1))
     paid = channel.revenue(tried)
     while True:
-        gains = np.where(room > tried, channel.revenue(np.maximum(room, 0.0)) - paid, 0.0)
-        first = int(gains.argmax())
-        if gains[first] <= 1e-9 * paid[user]:
+        free = (room > tried).nonzero()[0]
+        if not len(free):
             return tried
+        gains = channel.revenue(room[free], free) - paid[free]
+        most = int(gains.argmax())
+        if gains[most] <= 1e-9 * paid[user]:
+            return tried
+        first = int(free[most])
         tried[first] = room[first]
-        paid[first] += gains[first]
+        paid[first] += gains[most]
         room = np.minimum(room, margins[first] - tried[first])
 
 

@@ -48,6 +48,9 @@ from mechdesign.solvers.roots import evaluated, maximum, sign_change
 
 Bounds = tuple[Fraction, Fraction]
 
+Derivatives = list[tuple[Fraction, list[Fraction]]]
+"""Places, each with the values of a polynomial and of its derivatives there."""
+
 NEGLIGIBLE = 900
 """e^-z is bounded by 0 and 2^-1200 beyond this."""
 
@@ -100,31 +103,49 @@ class Widened:
 
     def expected(self, level: Fraction) -> Bounds:
         """Return bounds of E T(R) for the mean widening ``level``."""
-        low, high = self._integral(_slope(self.revenue), level)
+        low, high = self._integral(self._rise, level)
         full = evaluated(self.revenue, self.most)
         return full - high, full - low
 
     def expected_radius(self, level: Fraction) -> Fraction:
         """Return E R to many digits."""
-        low, high = self._integral([Fraction(1)], level)
+        low, high = self._integral(self._derivatives([Fraction(1)]), level)
         return self.most - (low + high) / 2
 
     def marginal(self, level: Fraction) -> Bounds:
         """Return bounds of H(L): the derivative of E T(R) is -H(L) / L^2, and H rises with L."""
+        return self._integral(self._shifted, level)
+
+    @cached_property
+    def _rise(self) -> Derivatives:
+        """Those of T'."""
+        return self._derivatives(_slope(self.revenue))
+
+    @cached_property
+    def _shifted(self) -> Derivatives:
+        """Those of (a - y) T'(y)."""
         slope = _slope(self.revenue)
         shifted = [self.room * c for c in slope] + [Fraction(0)]
         for power, c in enumerate(slope):
             shifted[power + 1] -= c
-        return self._integral(shifted, level)
+        return self._derivatives(shifted)
 
-    def _integral(self, polynomial: Sequence[Fraction], level: Fraction) -> Bounds:
+    def _derivatives(self, polynomial: list[Fraction]) -> Derivatives:
+        """Return the values of a polynomial and of its derivatives at rho and at 0."""
+        ends: Derivatives = [(self.most, []), (Fraction(0), [])]
+        while polynomial:
+            for place, values in ends:
+                values.append(evaluated(polynomial, place))
+            polynomial = _slope(polynomial)
+        return ends
+
+    def _integral(self, derivatives: Derivatives, level: Fraction) -> Bounds:
         """Return bounds of the integral of q(y) exp(-(a - y) / L) for y from 0 to rho."""
         ends = []
-        for place in (self.most, Fraction(0)):
-            total, part, power = Fraction(0), list(polynomial), level
-            while part:
-                total += power * evaluated(part, place)
-                part, power = _slope(part), -power * level
+        for place, values in derivatives:
+            total = Fraction(0)
+            for value in reversed(values):  # L q - L^2 q' + L^3 q'' - ...
+                total = level * (value - total)
             ends.append((total, falling((self.room - place) / level)))
         (top, (top_low, top_high)), (bottom, (bottom_low, bottom_high)) = ends
         low = min(top * top_low, top * top_high) - max(bottom * bottom_low, bottom * bottom_high)

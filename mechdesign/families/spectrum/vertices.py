@@ -70,12 +70,18 @@ class Conflicts:
         >>> Conflicts.of([[far, 3.0], [3.0, far]], [1.0, 1.0]).components([1.0, 1.0])
         [[0], [1]]
         """
-        import networkx as nx
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
 
-        graph: nx.Graph[int] = nx.Graph()
-        graph.add_nodes_from(user for user, cap in enumerate(caps) if cap > 0)
-        graph.add_edges_from((one, other) for one, row in enumerate(self.neighbours) for other, _ in row)
-        return [sorted(part) for part in nx.connected_components(graph)]
+        edges = [(one, other) for one, row in enumerate(self.neighbours) for other, _ in row]
+        ends = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+        graph = coo_array((np.ones(len(edges)), (ends[0], ends[1])), shape=(len(caps), len(caps)))
+        _, numbers = connected_components(graph, directed=False)
+        parts: dict[int, list[int]] = {}
+        for user, cap in enumerate(caps):
+            if cap > 0:
+                parts.setdefault(int(numbers[user]), []).append(user)
+        return list(parts.values())
 
 
 Groups = list[tuple[int, list[float]]]

@@ -11,12 +11,11 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mechdesign.catalog.load import load_model
 from mechdesign.core.errors import (
     DataError,
     MissingPackageError,
@@ -28,8 +27,9 @@ from mechdesign.core.errors import (
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import encode
 from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
+from mechdesign.report.page.mechanism import Draw, figure_values
 from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
-from mechdesign.show.draw import save_svg, svg
+from mechdesign.show.draw import Painter, save_svg, svg
 from mechdesign.show.figure import Figure
 from mechdesign.show.tables import table
 from mechdesign.work.files import read_text, require_name
@@ -46,6 +46,8 @@ class OpeningSurvey:
     figures : tuple of Figure
     files : tuple of str
         Of the survey, in the folder: its page and its results among them.
+    pages : mapping
+        What writes each page with pictures, by its file: a function of the version and of ``draw``.
     commands : tuple of str
         Which do it again, without the name of the program.
     """
@@ -54,6 +56,7 @@ class OpeningSurvey:
     words: tuple[tuple[str, str], ...]
     figures: tuple[Figure, ...]
     files: tuple[str, ...]
+    pages: Mapping[str, Callable[..., str]]
     commands: tuple[str, ...]
 
 
@@ -171,7 +174,7 @@ def demo_page(
     folder: str,
     version: str,
     survey: OpeningSurvey | None = None,
-    pictures: Mapping[str, Sequence[str]] | None = None,
+    draw: Draw = svg,
 ) -> str:
     """Return the page as HTML text.
 
@@ -184,8 +187,8 @@ def demo_page(
         Of the toolkit.
     survey : OpeningSurvey, optional
         What the page begins with.
-    pictures : mapping, optional
-        The pictures of results that are drawn already, as SVG, by the names of their files.
+    draw : function
+        Returns a figure as SVG text.
 
     Raises
     ------
@@ -195,7 +198,7 @@ def demo_page(
     return rendered(
         "demo.html",
         version=version,
-        survey=None if survey is None else _survey_entry(survey),
+        survey=None if survey is None else _survey_entry(survey, draw),
         heading=HEADING,
         solved_header=SOLVED,
         solved=[solved_row(result) for result in results],
@@ -203,32 +206,25 @@ def demo_page(
         estimated_header=ESTIMATED,
         estimated=[[result.file, *answer_row(answer)] for result in results for answer in result.answers],
         operations=[text for result in results for text in operations_of(result)],
-        entries=[_entry(result, folder, (pictures or {}).get(result.file)) for result in results],
+        entries=[_entry(result, folder, draw) for result in results],
     )
 
 
-def _survey_entry(survey: OpeningSurvey) -> dict[str, Any]:
+def _survey_entry(survey: OpeningSurvey, draw: Draw) -> dict[str, Any]:
     return {
         "title": survey.title,
         "words": survey.words,
         "files": survey.files,
-        "figures": _pictures(survey.figures, list(map(svg, survey.figures))),
+        "figures": figure_values(survey.figures, True, draw),
         "commands": [f"{program()} {words}" for words in survey.commands],
     }
 
 
-def _pictures(figures: Sequence[Figure], texts: Sequence[str]) -> list[dict[str, Any]]:
-    return [
-        {"picture": markup(text), "title": figure.title, "caption": figure.caption}
-        for figure, text in zip(figures, texts, strict=True)
-    ]
-
-
-def _entry(result: Demonstrated, folder: str, pictures: Sequence[str] | None) -> dict[str, Any]:
-    model, mechanism = load_model(result.demonstration.model), result.mechanism
+def _entry(result: Demonstrated, folder: str, draw: Draw) -> dict[str, Any]:
+    model, mechanism = result.model, result.mechanism
     return {
         "name": result.demonstration.name,
-        "title": result.title,
+        "title": model.title,
         "summary": model.problem.summary,
         "statement": markup(marked_up(model.statement.strip())),
         "mechanism": "none" if mechanism is None else printable(repr(mechanism)),
@@ -237,9 +233,7 @@ def _entry(result: Demonstrated, folder: str, pictures: Sequence[str] | None) ->
             str(item).partition("; ")[0] for item in (() if mechanism is None else mechanism.certificates())
         ],
         "commands": commands(result, folder),
-        "figures": _pictures(
-            result.figures, list(map(svg, result.figures)) if pictures is None else pictures
-        ),
+        "figures": figure_values(result.figures, draw=draw),
     }
 
 
@@ -306,6 +300,7 @@ def finish(
     name: str,
     version: str,
     survey: OpeningSurvey | None = None,
+    painter: Painter | None = None,
 ) -> list[str]:
     """Write pictures, page and summary next to the files of the results; return what is in the folder.
 
@@ -321,21 +316,24 @@ def finish(
     version : str
         Of the toolkit.
     survey : OpeningSurvey, optional
-        Whose files are in the folder already.
+        Whose files are in the folder already, but for its pages with pictures.
+    painter : Painter, optional
+        Who has begun the pictures.
     """
-    pictures = 0
     draws = can_draw()
     if draws:
-        texts_of = {result.file: list(map(svg, result.figures)) for result in results}
-        for file, texts in texts_of.items():
-            for number, text in enumerate(texts, 1):
-                save_svg(text, folder / f"{Path(file).stem}-{number}.svg")
-                pictures += 1
-        (folder / PAGE).write_text(demo_page(results, name, version, survey, texts_of), encoding="utf-8")
+        draw = (painter or Painter(1)).svg
+        for file, page in survey.pages.items() if survey else ():
+            (folder / file).write_text(page(version=version, draw=draw), encoding="utf-8")
+        (folder / PAGE).write_text(demo_page(results, name, version, survey, draw), encoding="utf-8")
+        for result in results:
+            for number, figure in enumerate(result.figures, 1):
+                save_svg(draw(figure, False), folder / f"{Path(result.file).stem}-{number}.svg")
     summary = {"format": FORMAT, "version": version, "problems": demo_json(results)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     tables = sum(len(result.written) for result in results)
     files = sum(result.mechanism is not None for result in results)
+    pictures = sum(len(result.figures) for result in results)
     contents = [] if survey is None else [counted(len(survey.files), "file") + " of the survey"]
     contents += [counted(files, "mechanism file"), counted(tables, "table")]
     return [*contents, *([counted(pictures, "picture"), PAGE] if draws else []), SUMMARY]

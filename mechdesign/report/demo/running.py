@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.load import load_model
+from mechdesign.catalog.load import Model, load_model
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of
 from mechdesign.core.solution import Solution
@@ -277,8 +277,8 @@ class Demonstrated:
     Attributes
     ----------
     demonstration : Demonstration
-    title : str
-        Of the model.
+    model : Model
+        The one that states the problem.
     comparison : Comparison
         Every method on the model.
     mechanism : Mechanism or None
@@ -294,7 +294,7 @@ class Demonstrated:
     """
 
     demonstration: Demonstration
-    title: str
+    model: Model
     comparison: Comparison
     mechanism: Mechanism | None
     file: str
@@ -348,7 +348,7 @@ def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
     comparison = compare(model.problem, model.methods or None)
     solution = optimum(comparison, "analytic") or optimum(comparison, "numeric")
     if solution is None:
-        return Demonstrated(demonstration, model.title, comparison, None, "", (), (), ())
+        return Demonstrated(demonstration, model, comparison, None, "", (), (), ())
     settings = DataSettings(Intake(demonstration.columns), demonstration.range)
     file = f"{demonstration.name.replace(' ', '_')}.json"
     about = About(model.title, id=f"demo-{Path(file).stem}")
@@ -361,7 +361,7 @@ def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
     people = _columns(data_file("people")) if demonstration.questions else {}
     return Demonstrated(
         demonstration,
-        model.title,
+        model,
         comparison,
         mechanism,
         file,

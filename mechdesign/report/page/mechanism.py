@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
@@ -250,10 +250,14 @@ def _figures(mechanism: Mechanism) -> list[Figure]:
     return result
 
 
-def figure_values(figures: Sequence[Figure], narrow: bool = False) -> list[dict[str, Any]]:
+Draw = Callable[[Figure, bool], str]
+"""Returns a figure as SVG text, narrow or not."""
+
+
+def figure_values(figures: Sequence[Figure], narrow: bool = False, draw: Draw = svg) -> list[dict[str, Any]]:
     """Return pictures for a page, with what screen readers say; narrow ones are legible on phones."""
     return [
-        {"picture": markup(svg(figure, narrow)), "title": figure.title, "caption": figure.caption}
+        {"picture": markup(draw(figure, narrow)), "title": figure.title, "caption": figure.caption}
         for figure in figures
     ]
 

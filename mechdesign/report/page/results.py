@@ -12,6 +12,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import margin_text, printable
 from mechdesign.data.tidy import OF_ANSWERED
 from mechdesign.report.page.mechanism import (
+    Draw,
     certificate_rows,
     figure_values,
     limits_in_words,
@@ -19,6 +20,7 @@ from mechdesign.report.page.mechanism import (
 )
 from mechdesign.report.page.render import rendered
 from mechdesign.report.sections import ResultTable, Section, rounded, sections_of, tables_of
+from mechdesign.show.draw import svg
 from mechdesign.show.panels import cut_ends
 
 MOST_ROWS = 300
@@ -70,7 +72,13 @@ class Estimation:
         return shlex.join([*start, *self.reports, *self.options])
 
 
-def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> str:
+def results_page(
+    mechanism: Mechanism,
+    estimation: Estimation,
+    version: str,
+    sections: Sequence[Section] | None = None,
+    draw: Draw = svg,
+) -> str:
     """Return the page as HTML text: the results in words, then a table with its picture for each question.
 
     Parameters
@@ -80,6 +88,10 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
     estimation : Estimation
     version : str
         Of the toolkit.
+    sections : sequence of Section, optional
+        Those of the result, where they were computed before.
+    draw : function
+        Returns a figure as SVG text.
 
     Examples
     --------
@@ -91,7 +103,7 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
     (True, True)
     """
     certificates, about = mechanism.certificates(), mechanism.about
-    sections = sections_of(estimation.result, mechanism)
+    sections = sections_of(estimation.result, mechanism) if sections is None else sections
     heading = about.heading or f"Results from {printable(os.path.basename(estimation.mechanism))}"
     users = reporting_users(estimation.result)
     return rendered(
@@ -105,7 +117,7 @@ def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> 
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
         said=[sentence_values(section, len(sections) > 1) for section in sections if section.sentence],
-        sections=[section_values(section, users, len(sections) > 1) for section in sections],
+        sections=[section_values(section, users, len(sections) > 1, draw) for section in sections],
         text="" if sections else printable_lines(estimation.result),
         notes=_notes(estimation.result),
         population=estimation.population,
@@ -131,7 +143,7 @@ def sentence_values(section: Section, several: bool) -> dict[str, str]:
     return {"heading": printable(section.heading) if several else "", "text": section.sentence}
 
 
-def section_values(section: Section, users: int | None, several: bool) -> dict[str, Any]:
+def section_values(section: Section, users: int | None, several: bool, draw: Draw = svg) -> dict[str, Any]:
     """Return a section as texts: its tables, quantiles and pictures."""
     quantiles = section.quantiles
     tables = [text_table(grid.caption, ["", *grid.columns], grid.texts()) for grid in section.grids]
@@ -144,7 +156,7 @@ def section_values(section: Section, users: int | None, several: bool) -> dict[s
         "reports": "" if section.reports is None else f"{section.reports:,}",
         "asked": section.was_asked,
         "tables": tables,
-        "figures": figure_values(section.figures, narrow=True) if section.was_asked else [],
+        "figures": figure_values(section.figures, True, draw) if section.was_asked else [],
         "notes": [printable(note) for note in section.notes],
     }
 

@@ -113,7 +113,7 @@ def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> Quantities:
 
 
 def _price_of_not_knowing(problem: AuctionHorizon, bound: float) -> float:
-    return float(play(problem, "deadline", paying=False).costs.sum()) / bound
+    return float(problem.by_deadline.costs.sum()) / bound
 
 
 def _left(problem: AuctionHorizon, policy: str) -> float:

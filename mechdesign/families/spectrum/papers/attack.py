@@ -31,7 +31,9 @@ from mechdesign.core.validation import finite_array, in_range, integer, one_of
 
 Array = NDArray[np.float64]
 
-STEPS = 1000
+STEPS, UPDATES = 1000, 20
+"""Steps in all, and those after which the inverse is computed again, which loses what rounding has done."""
+
 BROKEN = 1e-12
 """A row counts as broken by more than this part of the size of its terms."""
 
@@ -62,20 +64,28 @@ def least(cost: Array, rows: Array, limits: Array, box: float) -> Array:
     every = np.vstack([rows, np.eye(size), -np.eye(size)])
     bounds = np.concatenate([limits, np.full(2 * size, -box)])
     basis = len(rows) + np.arange(size) + np.where(sign > 0, 0, size)
-    slack = BROKEN * (1.0 + np.abs(bounds))
-    for _ in range(STEPS):
-        inverse = np.linalg.inv(every[basis])
+    needed = bounds - BROKEN * (1.0 + np.abs(bounds))
+    inverse = np.diag(sign)
+    for step in range(1, STEPS + 1):
         result: Array = inverse @ bounds[basis]
-        missing = bounds - every @ result - slack
-        enters = int(np.argmax(missing))
+        missing = needed - every @ result
+        enters = int(missing.argmax())
         if missing[enters] <= 0:
             return result
-        weights, shares = cost @ inverse, every[enters] @ inverse
-        useful = np.flatnonzero(shares > 1e-12)
-        if not len(useful):
+        part = every[enters] @ inverse
+        weights, shares = (cost @ inverse).tolist(), part.tolist()
+        useful = [place for place in range(size) if shares[place] > 1e-12]
+        if not useful:
             raise MethodError("few variables", "no point keeps all rows")
-        ratio = np.maximum(weights[useful], 0.0) / shares[useful]
-        basis[useful[int(np.argmin(ratio))]] = enters
+        leaves = min(useful, key=lambda place: max(weights[place], 0.0) / shares[place])
+        basis[leaves] = enters
+        if (
+            step % UPDATES
+        ):  # one row of the basis is another one, so the inverse changes by a matrix of rank 1
+            part[leaves] -= 1.0
+            inverse = inverse - np.outer(inverse[:, leaves], part / shares[leaves])
+        else:
+            inverse = np.linalg.inv(every[basis])
     raise MethodError("few variables", f"not solved in {STEPS} steps")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed
-from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.base import Mechanism, mechanism_type
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import Certificate, PrivacyFinding
@@ -269,7 +269,7 @@ def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
 
 
 def _oracle(document: Mapping[str, Any]) -> CellOracle:
-    kind: type[Mechanism] | None = mechanism_types().get(document["type"])
+    kind: type[Mechanism] | None = mechanism_type(str(document["type"]))
     if kind is None or not issubclass(kind, (KaryResponse, UnaryEncoding)):
         raise CertificateError("oracles", f"'{document['type']}' is not an oracle of a rival")
     oracle = kind.from_content(document["content"])
