@@ -487,16 +487,23 @@ def _send(stream: Any, content: Any) -> None:
 def paint() -> None:
     """Draw the figures that come by standard input, until it ends."""
     figures: SimpleQueue[tuple[Figure, bool]] = SimpleQueue()
+    texts: SimpleQueue[str | None] = SimpleQueue()
     threading.Thread(target=_read, args=(figures,), daemon=True).start()
+    threading.Thread(target=_write, args=(texts,), daemon=True).start()
     for name in ("figure", "backends.backend_agg", "backends.backend_svg"):
         matplotlib_module(name)
     while True:
         figure, narrow = figures.get()
         try:
-            text = svg(figure, narrow)
+            texts.put(svg(figure, narrow))
         except Exception:  # the other process draws it again, and says what is wrong
-            text = None
-        _send(sys.stdout.buffer, text)
+            texts.put(None)
+
+
+def _write(texts: SimpleQueue[str | None]) -> None:
+    """Send pictures as they are fetched: a pipe takes few that are not, and the next is drawn meanwhile."""
+    while True:
+        _send(sys.stdout.buffer, texts.get())
 
 
 def _read(figures: SimpleQueue[tuple[Figure, bool]]) -> None:
