@@ -232,9 +232,9 @@ def _demo(options: argparse.Namespace) -> int:
         survey = demonstrate_survey(work, options.output)
         painter.begin(survey.figures, narrow=True)
         results: list[Demonstrated] = []
-        for demonstration in reversed(DEMONSTRATIONS):  # the last one has most pictures, drawn meanwhile
-            results.insert(0, demonstrate(demonstration, work))
-            painter.begin(results[0].figures)
+        for demonstration in DEMONSTRATIONS:
+            results.append(demonstrate(demonstration, work))
+            painter.begin(results[-1].figures)
         files = finish(results, work, options.output, installed_version(), survey, painter)
     if options.json:
         print_json(demo_json(results))

@@ -198,10 +198,10 @@ def demo_page(
     return rendered(
         "demo.html",
         version=version,
+        solved_header=SOLVED,
+        solved=[solved_row(result) for result in results],  # computed while pictures are drawn
         survey=None if survey is None else _survey_entry(survey, draw),
         heading=HEADING,
-        solved_header=SOLVED,
-        solved=[solved_row(result) for result in results],
         failures=failure_lines(results),
         estimated_header=ESTIMATED,
         estimated=[[result.file, *answer_row(answer)] for result in results for answer in result.answers],
@@ -323,9 +323,9 @@ def finish(
     draws = can_draw()
     if draws:
         draw = (painter or Painter(1)).svg
+        (folder / PAGE).write_text(demo_page(results, name, version, survey, draw), encoding="utf-8")
         for file, page in survey.pages.items() if survey else ():
             (folder / file).write_text(page(version=version, draw=draw), encoding="utf-8")
-        (folder / PAGE).write_text(demo_page(results, name, version, survey, draw), encoding="utf-8")
         for result in results:
             for number, figure in enumerate(result.figures, 1):
                 save_svg(draw(figure, False), folder / f"{Path(result.file).stem}-{number}.svg")

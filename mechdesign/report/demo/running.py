@@ -15,6 +15,7 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,6 +33,7 @@ from mechdesign.data.intake import Intake, length
 from mechdesign.data.writing import write_blocks
 from mechdesign.report.compare import Comparison, compare
 from mechdesign.show.figure import Figure, design_figures
+from mechdesign.solvers.solve import methods_of
 
 FOLDER = Path(__file__).resolve().parent / "data"
 SEED = 1
@@ -279,8 +281,6 @@ class Demonstrated:
     demonstration : Demonstration
     model : Model
         The one that states the problem.
-    comparison : Comparison
-        Every method on the model.
     mechanism : Mechanism or None
         Built from the optimum, the analytic one if there is one, and loaded from its file; None where no
         method found an optimum.
@@ -295,12 +295,16 @@ class Demonstrated:
 
     demonstration: Demonstration
     model: Model
-    comparison: Comparison
     mechanism: Mechanism | None
     file: str
     written: tuple[Written, ...]
     answers: tuple[Answered, ...]
     figures: tuple[Figure, ...]
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Every method on the model; computed when first asked for, while pictures are drawn."""
+        return compare(self.model.problem, self.model.methods or None)
 
     @property
     def analytic(self) -> Solution | None:
@@ -342,13 +346,22 @@ def optimum(comparison: Comparison, kind: str) -> Solution | None:
     return next((run for run in comparison.judged if run.kind == kind and run.claims_optimality), None)
 
 
+def best_solution(model: Model) -> Solution | None:
+    """Return the optimum of the first analytic method that proves one, else of a solver; None without any."""
+    for method in methods_of(type(model.problem)):
+        if method.kind == "analytic" and method.name in (model.methods or (method.name,)):
+            solution = optimum(compare(model.problem, [method.name]), "analytic")
+            if solution is not None:
+                return solution
+    return optimum(compare(model.problem, model.methods or None), "numeric")
+
+
 def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
-    """Solve the model by every method, save the mechanism of the optimum, and run it on shipped data."""
+    """Solve the model, save the mechanism of the optimum, and run it on shipped data."""
     model = load_model(demonstration.model)
-    comparison = compare(model.problem, model.methods or None)
-    solution = optimum(comparison, "analytic") or optimum(comparison, "numeric")
+    solution = best_solution(model)
     if solution is None:
-        return Demonstrated(demonstration, model, comparison, None, "", (), (), ())
+        return Demonstrated(demonstration, model, None, "", (), (), ())
     settings = DataSettings(Intake(demonstration.columns), demonstration.range)
     file = f"{demonstration.name.replace(' ', '_')}.json"
     about = About(model.title, id=f"demo-{Path(file).stem}")
@@ -362,7 +375,6 @@ def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
     return Demonstrated(
         demonstration,
         model,
-        comparison,
         mechanism,
         file,
         tuple(outputs.values()),
