@@ -119,14 +119,15 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
     n, variance = np.array(trials, dtype=np.float64), odds / (1.0 + odds) ** 2
     reach = np.array([radius(count * variance, tail) for count, tail in zip(trials, tails, strict=True)])
     mode = np.minimum(n, np.floor((n + 1.0) * (odds / (1.0 + odds))))
-    steps = np.arange(max(1.0, np.minimum(reach, n).max()))
-    lines, center = n[:, None], mode[:, None]
+    width = int(max(1.0, np.minimum(reach, n).max()))
     back = odds or 1.0  # at odds of 0 the mode is 0, and nothing is below it
-    ratios = (lines - center - steps) / (center + steps + 1.0) * odds
-    rising = _products(ratios, steps, np.minimum(reach, n - mode))
-    ratios = (center - steps) / (lines - center + steps + 1.0) / back
-    falling = _products(ratios, steps, np.minimum(reach, mode))
-    up, down = np.count_nonzero(rising, axis=1), np.count_nonzero(falling, axis=1)
+    ratios = _ratios(n - mode, mode, width)
+    if odds == 1.0:
+        rising, up = _products(ratios, np.minimum(reach, n - mode))
+        falling, down = _mirrored(rising, up, mode > n - mode, reach)
+    else:
+        rising, up = _products(ratios * odds, np.minimum(reach, n - mode))
+        falling, down = _products(_ratios(mode, n - mode, width) / back, np.minimum(reach, mode))
     total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
     first, last = mode - down.astype(np.float64), mode + up.astype(np.float64)
     error = 32.0 * (down + up + 9).astype(np.float64) * UNIT
@@ -135,11 +136,35 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
     return WindowTable(mode, first, last, falling, rising, total, below, above, above_mean, error)
 
 
-def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
-    """Return products of ratios, at most as many in a line as stated, up to where they would underflow."""
-    result: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
-    result[result <= LEAST_WEIGHT] = 0.0
-    return result
+def _ratios(hits: Doubles, misses: Doubles, width: int) -> Doubles:
+    """Return (hits - j) / (misses + j + 1) in column j."""
+    steps = np.arange(float(width))
+    ratios: Doubles = hits[:, None] - steps
+    ratios /= misses[:, None] + (steps + 1.0)
+    return ratios
+
+
+def _products(ratios: Doubles, most: Doubles) -> tuple[Doubles, NDArray[np.int64]]:
+    """Return products of ratios, at most as many in a line as stated, and how many before they underflow."""
+    width = ratios.shape[1]
+    if most.min() < width:
+        np.copyto(ratios, 0.0, where=np.arange(width) >= most[:, None])
+    products, counts = ratios.cumprod(axis=1), most.astype(np.int64)
+    if (_edge(products, counts) <= LEAST_WEIGHT).any():
+        products[products <= LEAST_WEIGHT] = 0.0
+        counts = np.count_nonzero(products, axis=1)
+    return products, counts
+
+
+def _mirrored(
+    rising: Doubles, up: NDArray[np.int64], is_odd: NDArray[np.bool_], reach: NDArray[np.int64]
+) -> tuple[Doubles, NDArray[np.int64]]:
+    """Return the weights below the mode of fair coins: those above it, and of an odd number a 1 before."""
+    falling, odd = rising.copy(), np.flatnonzero(is_odd)
+    falling[odd, 0], falling[odd, 1:] = 1.0, rising[odd, :-1]
+    cut = odd[reach[odd] < rising.shape[1]]
+    falling[cut, reach[cut]] = 0.0
+    return falling, np.where(is_odd, np.minimum(up + 1, reach), up)
 
 
 def _edge(weights: Doubles, counts: NDArray[np.int64]) -> Doubles:
@@ -182,9 +207,8 @@ def _sums(window: WindowTable, width: int, upper: bool) -> _Sums:
     last = BEFORE + (window.last - window.mode).astype(np.int64)
     slack = 0.25 * window.error  # 8 units a term of a sum, where a window has 32
     if upper:
-        inside = np.arange(tails.shape[1]) <= last[:, None]
-        tails = tails + window.above[:, None]
-        inner = np.where(inside, tails, 0.0)
+        tails += window.above[:, None]
+        inner = np.where(np.arange(tails.shape[1]) <= last[:, None], tails, 0.0)
         integral[:, :-1] = inner[:, :0:-1].cumsum(axis=1)[:, ::-1]
         integral += window.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
         factor = (1.0 + 2.0 * window.error) * (1.0 + slack)
