@@ -33,6 +33,9 @@ FINENESS = 8
 WIDTH = 2e-5
 """Groups need not be narrower than this part of the number of coins: about this part of the noise is lost."""
 
+RARE = 2.0**-70
+"""Larger numbers of coins than come with this part of the chance are one group: less would not be seen."""
+
 
 def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:
     """Return the divergence for a known number of fair coins, rounded up.
@@ -225,10 +228,13 @@ def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], li
 def _grouped(
     number: Mass, mean: float, deviation: float, fineness: int = FINENESS
 ) -> tuple[list[int], list[float]]:
-    """Return the least number of each group and its chance, rounded up."""
+    """Return the least number of each group and its chance, rounded up; the last one has all that is above."""
     starts = _starts(number, mean, deviation, fineness)
-    longest = int(np.diff(np.append(starts, len(number.mass))).max())
-    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    upper = number.upper()
+    shares = np.add.reduceat(upper, starts)
+    starts = starts[shares[::-1].cumsum()[::-1] > RARE * shares.sum()]
+    lengths = np.diff(np.append(starts, len(upper)))
+    shares = np.add.reduceat(upper, starts) * (1.0 + (lengths + 2) * UNIT)
     return (number.low + starts).tolist(), shares.tolist()
 
 
