@@ -52,6 +52,9 @@ STEP = 0.02
 TAIL = 1e-24
 """About what windows leave out; the true size is bounded and counted."""
 
+NEAR = 1e-9
+"""More than the relative error of a ratio of probabilities."""
+
 
 def flipped_delta(users: int, local_epsilon: float, epsilon: float) -> float:
     """Return an upper bound of delta of the summed vectors of ``users`` users, for all data.
@@ -97,14 +100,30 @@ def _block(ones: int, zeros: int, local_epsilon: float, grid: Doubles) -> Double
     law = np.convolve(first.probability[::-1], second.probability)
     rounded = (len(law) + 8) * 4.0 * UNIT
     left_out = first.below + first.above + second.below + second.above
-    high = law * (first.upper * second.upper * (1.0 + rounded)) + left_out
-    tails = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * (first.lower * second.lower * (1.0 - rounded))
+    upper, lower = first.upper * second.upper * (1.0 + rounded), first.lower * second.lower * (1.0 - rounded)
+    high = law * upper + left_out
+    tails = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * lower
     gain = np.maximum((1.0 - flip) - grid * flip, 0.0) * (1.0 + 8.0 * UNIT)
-    values: Doubles = (gain[:, None] * high - (grid - 1.0)[:, None] * tails).max(axis=1)
-    bounded: Doubles = np.where(
-        gain > 0.0, np.maximum(values, 0.0) * (1.0 + 8.0 * UNIT) + gain * left_out, 0.0
-    )
-    return np.minimum(bounded, 1.0)
+    some, values = gain > 0.0, np.zeros(len(grid))
+    values[some] = _largest(law, high, tails, gain[some], grid[some] - 1.0, lower / upper)
+    return np.minimum(np.maximum(values, 0.0) * (1.0 + 8.0 * UNIT) + gain * left_out, 1.0)
+
+
+def _largest(
+    law: Doubles, high: Doubles, tails: Doubles, gain: Doubles, loss: Doubles, part: float
+) -> Doubles:
+    """Return max over s of gain high(s) - loss tails(s), for each gain and loss.
+
+    It rises up to the last s with R(s-1)/R(s) below 1 + part loss / gain: laws of sums of bits are
+    log-concave, and so are those on windows. Next to it all s are looked at that rounding may confuse with it.
+    """
+    ratios, turns = law[:-1] / law[1:], 1.0 + part * loss / gain
+    place, last = (np.searchsorted(ratios, turns * (1.0 + near)) for near in (-NEAR, NEAR))
+    values = gain * high[place] - loss * tails[place]
+    while (place < last).any():
+        place = np.minimum(place + 1, last)
+        values = np.maximum(values, gain * high[place] - loss * tails[place])
+    return values
 
 
 def attacked_delta(users: int, local_epsilon: float, epsilon: float) -> float:
