@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import SLACK, UNIT, Mass, binomial_mass, compounded
 from mechdesign.exact.randomness import exp_lower, float_down
-from mechdesign.families.shuffle.divergence import Divergence, hockey_stick
+from mechdesign.families.shuffle.divergence import Divergence, excess_terms, positive_sum
 
 HALF = Fraction(1, 2)
 
@@ -274,11 +274,31 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     )
     deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
     counts, shares = _grouped(number, trials * float(2 * flip), deviation, FINENESS // 2)
-    total = 0.0
+    total, slope = 0.0, 0.0
     for count, share in zip(counts, shares, strict=True):
-        coins = fair_coins(count)
-        total += share * hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
+        # The half line begins at about the same part of the coins; a little below it is where to look from.
+        start = (count + bits) // 2 + math.floor(slope * count) - 2
+        divergence, first = _half_line(fair_coins(count), held, free, epsilon, start)
+        total += share * divergence
+        slope = 0.98 * (first - (count + bits) / 2.0) / max(1, count)
     return min(1.0, total * (1.0 + (len(counts) + 4) * UNIT) + number.tail)
+
+
+def _half_line(coins: Mass, held: Mass, free: Mass, epsilon: float, start: int) -> tuple[Divergence, int]:
+    """Return the divergence of the sums with coins, and where its terms begin to be positive.
+
+    Only terms from ``start`` on are looked at where the first one is not positive: then none below is.
+    """
+    start = min(start, coins.last + min(held.last, free.last))
+    sums = [coins.above(start - law.last).convolved(law).above(start) for law in (held, free)]
+    is_inside = all(law.low == start and len(law.mass) for law in sums)
+    low, terms = excess_terms(sums[0], sums[1], epsilon) if is_inside else (start, np.ones(1))
+    if terms[0] > 0.0:
+        sums = [coins.convolved(held), coins.convolved(free)]
+        low, terms = excess_terms(sums[0], sums[1], epsilon)
+    positive = np.flatnonzero(terms > 0.0)
+    first = low + int(positive[0] if len(positive) else len(terms))
+    return min(1.0, positive_sum(terms) + sums[0].tail), first
 
 
 def _starts(number: Mass, mean: float, deviation: float, fineness: int) -> NDArray[np.int64]:
