@@ -115,7 +115,7 @@ def _largest(
     """Return max over s of gain high(s) - loss tails(s), for each gain and loss.
 
     It rises up to the last s with R(s-1)/R(s) below 1 + part loss / gain: laws of sums of bits are
-    log-concave, and so are those on windows. Next to it all s are looked at that rounding may confuse with it.
+    log-concave, and so are those on windows. All s are looked at that rounding may confuse with it.
     """
     ratios, turns = law[:-1] / law[1:], 1.0 + part * loss / gain
     place, last = (np.searchsorted(ratios, turns * (1.0 + near)) for near in (-NEAR, NEAR))

@@ -228,7 +228,7 @@ def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], li
 def _grouped(
     number: Mass, mean: float, deviation: float, fineness: int = FINENESS
 ) -> tuple[list[int], list[float]]:
-    """Return the least number of each group and its chance, rounded up; the last one has all that is above."""
+    """Return the least number of each group and its chance, rounded up; the last has all that is above."""
     starts = _starts(number, mean, deviation, fineness)
     upper = number.upper()
     shares = np.add.reduceat(upper, starts)
