@@ -274,9 +274,7 @@ def all_data(problem: DeployedHistogram) -> Outcome:
     top = MOST if refuted is None else refuted
     users, epsilon = problem.users, problem.epsilon
     low = _largest_within(lambda local: flipped_delta(users, local, epsilon, True), problem.delta, top)
-    if (
-        low is not None and problem.proven_delta(low) > problem.delta
-    ):  # the ends of the data are not the worst
+    if low is not None and problem.proven_delta(low) > problem.delta:  # the ends are not the worst
         low = _largest_within(problem.proven_delta, problem.delta, top)
     if low is None:
         return Outcome(status="infeasible", solver="bisection", message="too few users; give more users")

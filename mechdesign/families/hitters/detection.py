@@ -359,6 +359,7 @@ def _least_share(design: Detection, failure: float) -> float:
     return high
 
 
+@lru_cache(maxsize=64)
 def single_test_bound(users: int, own: float, other: float, failure: float, alarm: float) -> float:
     """Return a share below which no design of levels lists a string with probability ``1 - failure``.
 

@@ -202,18 +202,18 @@ def _sums(window: WindowTable, width: int, upper: bool) -> _Sums:
     for step in range(min(BEFORE, reach)):
         table[:, BEFORE - 1 - step] = window.falling[:, step]
     table /= window.total[:, None]
-    tails = table[:, ::-1].cumsum(axis=1)[:, ::-1]
+    tails = np.cumsum(table[:, ::-1], axis=1, out=table[:, ::-1])[:, ::-1]
     integral = np.zeros_like(tails)
     last = BEFORE + (window.last - window.mode).astype(np.int64)
     slack = 0.25 * window.error  # 8 units a term of a sum, where a window has 32
     if upper:
         tails += window.above[:, None]
         inner = np.where(np.arange(tails.shape[1]) <= last[:, None], tails, 0.0)
-        integral[:, :-1] = inner[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        np.cumsum(inner[:, :0:-1], axis=1, out=integral[:, -2::-1])
         integral += window.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
         factor = (1.0 + 2.0 * window.error) * (1.0 + slack)
     else:
-        integral[:, :-1] = tails[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        np.cumsum(tails[:, :0:-1], axis=1, out=integral[:, -2::-1])
         within = np.maximum(0.0, 1.0 - window.below - window.above)
         factor = (1.0 - 2.0 * window.error) * within * (1.0 - slack)
     return _Sums(window.mode - BEFORE, factor, last + 1, tails, integral)
