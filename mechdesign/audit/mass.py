@@ -205,11 +205,6 @@ class Mass:
     error: float = 0.0
     tail: float = 0.0
 
-    @property
-    def last(self) -> int:
-        """The last integer."""
-        return self.low + len(self.mass) - 1
-
     def upper(self) -> Array:
         """Return bounds from above, without what is missing."""
         return self.mass * ((1.0 + self.error) * (1.0 + SLACK))
@@ -236,10 +231,6 @@ class Mass:
             compounded(self.error, other.error, steps * UNIT),
             (self.tail + other.tail) * (1.0 + 4.0 * UNIT),
         )
-
-    def above(self, low: int) -> Mass:
-        """Return the part of the law from a number on."""
-        return replace(self, low=max(low, self.low), mass=self.mass[max(0, low - self.low) :])
 
     def on(self, low: int, size: int) -> Mass:
         """Return the same on a window that contains its own."""

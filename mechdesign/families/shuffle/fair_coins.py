@@ -14,7 +14,7 @@ multiply: their logarithms are rounded up to a lattice, and convolved.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -284,13 +284,22 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     return min(1.0, total * (1.0 + (len(counts) + 4) * UNIT) + number.tail)
 
 
+def _last(law: Mass) -> int:
+    return law.low + len(law.mass) - 1
+
+
+def _above(law: Mass, low: int) -> Mass:
+    """Return the part of a law from a number on."""
+    return replace(law, low=max(low, law.low), mass=law.mass[max(0, low - law.low) :])
+
+
 def _half_line(coins: Mass, held: Mass, free: Mass, epsilon: float, start: int) -> tuple[Divergence, int]:
     """Return the divergence of the sums with coins, and where its terms begin to be positive.
 
     Only terms from ``start`` on are looked at where the first one is not positive: then none below is.
     """
-    start = min(start, coins.last + min(held.last, free.last))
-    sums = [coins.above(start - law.last).convolved(law).above(start) for law in (held, free)]
+    start = min(start, _last(coins) + min(_last(held), _last(free)))
+    sums = [_above(_above(coins, start - _last(law)).convolved(law), start) for law in (held, free)]
     is_inside = all(law.low == start and len(law.mass) for law in sums)
     low, terms = excess_terms(sums[0], sums[1], epsilon) if is_inside else (start, np.ones(1))
     if terms[0] > 0.0:
