@@ -146,8 +146,11 @@ def attacked_delta(users: int, local_epsilon: float, epsilon: float) -> float:
     rest[start + 1 : start + 1 + count] += (1.0 - flip) * without.probability
     rest[start : start + count] += flip * without.probability
     rest = rest * (without.upper * (1.0 + 8.0 * UNIT)) + without.below + without.above
-    excess = np.outer(top, top) * (1.0 - 8.0 * UNIT) - factor * (1.0 + 8.0 * UNIT) * np.outer(rest, rest)
-    return float(np.maximum(excess, 0.0).sum()) * (1.0 - 4.0 * excess.size * UNIT)
+    excess, lost = np.outer(top, top), np.outer(rest, rest)  # in place: they are large
+    excess *= 1.0 - 8.0 * UNIT
+    lost *= factor * (1.0 + 8.0 * UNIT)
+    excess -= lost
+    return float(np.maximum(excess, 0.0, out=excess).sum()) * (1.0 - 4.0 * excess.size * UNIT)
 
 
 LEAST, MOST = 0.01, 12.0

@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -264,7 +265,8 @@ class Detection:
         >>> design.may_list(0.058, 0.1), design.may_list(0.059, 0.1)
         (False, True)
         """
-        return share >= 1.0 or self.loss(share) <= failure
+        sums = accumulate(self._lost(level, share) for level in self.levels)  # up to the first beyond
+        return share >= 1.0 or all(lost <= failure for lost in sums)
 
     def held(self, level: Level) -> float:
         """Return D: how many prefixes that somebody has are kept on average at most."""
