@@ -26,8 +26,8 @@ noise that an attack refutes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,9 +52,14 @@ STEP = 0.02
 TAIL = 1e-24
 """About what windows leave out; the true size is bounded and counted."""
 
+NEAR = 1e-9
+"""More than the relative error of a ratio of probabilities."""
 
-def flipped_delta(users: int, local_epsilon: float, epsilon: float) -> float:
+
+def flipped_delta(users: int, local_epsilon: float, epsilon: float, at_ends: bool = False) -> float:
     """Return an upper bound of delta of the summed vectors of ``users`` users, for all data.
+
+    With ``at_ends`` it is only for data in which about all others or about none hold a coordinate.
 
     Examples
     --------
@@ -65,7 +70,7 @@ def flipped_delta(users: int, local_epsilon: float, epsilon: float) -> float:
     width = epsilon / steps
     count = math.ceil(local_epsilon / width) + 1
     grid = np.exp(width * np.arange(count + 1))
-    curve = _curve(users, local_epsilon, grid)
+    curve = _curve(users, local_epsilon, grid, at_ends)
     ratios = np.concatenate([1.0 / grid[:0:-1], grid])
     heights = np.concatenate([1.0 - 1.0 / grid[:0:-1] + curve[:0:-1] / grid[:0:-1], curve])
     slopes = np.diff(heights) / np.diff(ratios)
@@ -78,12 +83,12 @@ def flipped_delta(users: int, local_epsilon: float, epsilon: float) -> float:
     return min(1.0, float((masses * facing).sum()) * (1.0 + 1e-9) + rounding)
 
 
-def _curve(users: int, local_epsilon: float, grid: Doubles) -> Doubles:
+def _curve(users: int, local_epsilon: float, grid: Doubles, at_ends: bool) -> Doubles:
     """Return upper bounds of H_E for each E of the grid and every number of others with the coordinate."""
     others = users - 1
     size = -(-others // BLOCKS) if others else 1
     curve = np.zeros(len(grid))
-    for start in range(0, others + 1, size):
+    for start in range(0, others + 1, max(size, others - others % size) if at_ends else size):
         last = min(start + size - 1, others)
         curve = np.maximum(curve, _block(start, others - last, local_epsilon, grid))
     return curve
@@ -97,14 +102,30 @@ def _block(ones: int, zeros: int, local_epsilon: float, grid: Doubles) -> Double
     law = np.convolve(first.probability[::-1], second.probability)
     rounded = (len(law) + 8) * 4.0 * UNIT
     left_out = first.below + first.above + second.below + second.above
-    high = law * (first.upper * second.upper * (1.0 + rounded)) + left_out
-    tails = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * (first.lower * second.lower * (1.0 - rounded))
+    upper, lower = first.upper * second.upper * (1.0 + rounded), first.lower * second.lower * (1.0 - rounded)
+    high = law * upper + left_out
+    tails = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * lower
     gain = np.maximum((1.0 - flip) - grid * flip, 0.0) * (1.0 + 8.0 * UNIT)
-    values: Doubles = (gain[:, None] * high - (grid - 1.0)[:, None] * tails).max(axis=1)
-    bounded: Doubles = np.where(
-        gain > 0.0, np.maximum(values, 0.0) * (1.0 + 8.0 * UNIT) + gain * left_out, 0.0
-    )
-    return np.minimum(bounded, 1.0)
+    some, values = gain > 0.0, np.zeros(len(grid))
+    values[some] = _largest(law, high, tails, gain[some], grid[some] - 1.0, lower / upper)
+    return np.minimum(np.maximum(values, 0.0) * (1.0 + 8.0 * UNIT) + gain * left_out, 1.0)
+
+
+def _largest(
+    law: Doubles, high: Doubles, tails: Doubles, gain: Doubles, loss: Doubles, part: float
+) -> Doubles:
+    """Return max over s of gain high(s) - loss tails(s), for each gain and loss.
+
+    It rises up to the last s with R(s-1)/R(s) below 1 + part loss / gain: laws of sums of bits are
+    log-concave, and so are those on windows. All s are looked at that rounding may confuse with it.
+    """
+    ratios, turns = law[:-1] / law[1:], 1.0 + part * loss / gain
+    place, last = (np.searchsorted(ratios, turns * (1.0 + near)) for near in (-NEAR, NEAR))
+    values = gain * high[place] - loss * tails[place]
+    while (place < last).any():
+        place = np.minimum(place + 1, last)
+        values = np.maximum(values, gain * high[place] - loss * tails[place])
+    return values
 
 
 def attacked_delta(users: int, local_epsilon: float, epsilon: float) -> float:
@@ -125,8 +146,11 @@ def attacked_delta(users: int, local_epsilon: float, epsilon: float) -> float:
     rest[start + 1 : start + 1 + count] += (1.0 - flip) * without.probability
     rest[start : start + count] += flip * without.probability
     rest = rest * (without.upper * (1.0 + 8.0 * UNIT)) + without.below + without.above
-    excess = np.outer(top, top) * (1.0 - 8.0 * UNIT) - factor * (1.0 + 8.0 * UNIT) * np.outer(rest, rest)
-    return float(np.maximum(excess, 0.0).sum()) * (1.0 - 4.0 * excess.size * UNIT)
+    excess, lost = np.outer(top, top), np.outer(rest, rest)  # in place: they are large
+    excess *= 1.0 - 8.0 * UNIT
+    lost *= factor * (1.0 + 8.0 * UNIT)
+    excess -= lost
+    return float(np.maximum(excess, 0.0, out=excess).sum()) * (1.0 - 4.0 * excess.size * UNIT)
 
 
 LEAST, MOST = 0.01, 12.0
@@ -135,7 +159,7 @@ LEAST, MOST = 0.01, 12.0
 REAL = "for real numbers, by a dominating pair over all data of the others"
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _proven(users: int, local_epsilon: float, epsilon: float) -> float:
     """Return the proven delta, computed once."""
     return flipped_delta(users, local_epsilon, epsilon)
@@ -251,15 +275,12 @@ def all_data(problem: DeployedHistogram) -> Outcome:
     if refuted is not None and refuted <= LEAST:
         return Outcome(status="infeasible", solver="bisection", message="too few users; give more users")
     top = MOST if refuted is None else refuted
-    low, high = LEAST, top
-    if problem.proven_delta(LEAST) > problem.delta:
+    users, epsilon = problem.users, problem.epsilon
+    low = _largest_within(lambda local: flipped_delta(users, local, epsilon, True), problem.delta, top)
+    if low is not None and problem.proven_delta(low) > problem.delta:  # the ends are not the worst
+        low = _largest_within(problem.proven_delta, problem.delta, top)
+    if low is None:
         return Outcome(status="infeasible", solver="bisection", message="too few users; give more users")
-    near = 0.98 * top
-    if problem.proven_delta(near) <= problem.delta:
-        low = near
-    while high - low > FINE:
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if problem.proven_delta(middle) <= problem.delta else (low, middle)
     return Outcome(
         status="feasible" if refuted is None else "optimal",
         variables={"local_epsilon": low},
@@ -267,6 +288,19 @@ def all_data(problem: DeployedHistogram) -> Outcome:
         bound_source=SOURCE if refuted is not None else f"the largest local epsilon, {MOST:g}",
         solver="bisection",
     )
+
+
+def _largest_within(delta_of: Callable[[float], float], delta: float, top: float) -> float | None:
+    """Return a local epsilon next to the largest one below ``top`` that keeps delta; None where none does."""
+    low, high, near = LEAST, top, 0.98 * top
+    if delta_of(low) > delta:
+        return None
+    if delta_of(near) <= delta:
+        low = near
+    while high - low > FINE:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if delta_of(middle) <= delta else (low, middle)
+    return low
 
 
 def _least_refuted(problem: DeployedHistogram) -> float | None:

@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ STEPS = 44
 
 CLOSE = 1e-8
 """How close the least share is approached from above, relative."""
+
+HALVINGS, EVERY = 13, 16
+"""The first halvings for the least share are foreseen with so many times fewer blocks."""
 
 CACHED_STEP = 18
 LARGE_TABLE_WEIGHT = 8.0
@@ -231,14 +235,18 @@ class Detection:
         """Return for each level the largest probability that a string of this share is lost there."""
         return [self._lost(level, share) for level in self.levels]
 
-    def _lost(self, level: Level, share: float) -> float:
+    def _lost(self, level: Level, share: float, every: int = 1) -> float:
+        """Return the loss of a level; about it, where only some of the blocks are looked at."""
         sizes = self._sizes(level)
+        low, last, mass = sizes.low[::every], sizes.last[::every], sizes.mass[::every]
+        if every > 1:
+            mass = mass / mass.sum()
         chance = min(self.other + share * (self.own - self.other), 1.0)
         # in a block the fewest users face the largest threshold
-        lost = np.where(sizes.last > sizes.low * chance, 1.0, 0.0)
-        tails = lower_tail(sizes.last, sizes.low, chance)
+        lost = np.where(last > low * chance, 1.0, 0.0)
+        tails = lower_tail(last, low, chance)
         lost = np.maximum(tails, lost * (tails >= 0.5))  # Hoeffding's bound needs t <= N r
-        return min(1.0, SLACK * float(sizes.mass @ lost) + sizes.outside)
+        return min(1.0, SLACK * float(mass @ lost) + sizes.outside)
 
     def loss(self, share: float) -> float:
         """Return the largest probability that a string of this share is not listed: the sum over levels."""
@@ -257,7 +265,8 @@ class Detection:
         >>> design.may_list(0.058, 0.1), design.may_list(0.059, 0.1)
         (False, True)
         """
-        return share >= 1.0 or self.loss(share) <= failure
+        sums = accumulate(self._lost(level, share) for level in self.levels)  # up to the first beyond
+        return share >= 1.0 or all(lost <= failure for lost in sums)
 
     def held(self, level: Level) -> float:
         """Return D: how many prefixes that somebody has are kept on average at most."""
@@ -329,8 +338,18 @@ def _least_share(design: Detection, failure: float) -> float:
     target, below, above = math.log(failure), 0.0, math.log(max(design.loss(1.0), 1e-300))
     if above > target:
         return math.inf
-    for turn in range(2 * STEPS):
-        part = (below - target) / (below - above) if turn > 12 and turn % 3 else 0.5
+    turns = HALVINGS
+    for _ in range(HALVINGS):  # as some of the blocks foresee
+        middle = (low + high) / 2.0
+        lost = sum(design._lost(level, middle, EVERY) for level in design.levels)
+        low, high = (low, middle) if lost <= failure else (middle, high)
+    ends = [math.log(max(design.loss(share), 1e-300)) for share in (low, high)]
+    if ends[0] <= target or ends[1] > target:
+        low, high, turns = 0.0, 1.0, 0
+    else:
+        below, above = ends if low > 0.0 else (below, ends[1])
+    for turn in range(turns, 2 * STEPS):
+        part = (below - target) / (below - above) if turn >= HALVINGS and turn % 3 else 0.5
         middle = low + (high - low) * min(max(part, 0.02), 0.98)
         lost = math.log(max(design.loss(middle), 1e-300))
         if lost <= target:
@@ -342,6 +361,7 @@ def _least_share(design: Detection, failure: float) -> float:
     return high
 
 
+@lru_cache(maxsize=64)
 def single_test_bound(users: int, own: float, other: float, failure: float, alarm: float) -> float:
     """Return a share below which no design of levels lists a string with probability ``1 - failure``.
 

@@ -203,7 +203,7 @@ class Likelihood:
         step = max(1, BLOCK // self.second.shape[1])
         for start in range(0, len(densities), step):
             block = slice(start, start + step)
-            rows, columns = table[self.place_1[block]], self.second[self.place_2[block]]
+            rows, columns = table.take(self.place_1[block], 0), self.second.take(self.place_2[block], 0)
             np.einsum("ij,ij->i", rows, columns, out=densities[block])
         return densities
 

@@ -151,7 +151,7 @@ def _induced(size: Counts, block_counts: Counts, order: int) -> Counts:
     """Return the blocks for every block size, if blocks with too many points are covered in turn."""
     parts = np.flatnonzero(block_counts)
     parts = parts[parts >= order]
-    if not np.isfinite(size[parts[parts < len(size)]][:, -1]).all() or parts[-1] >= len(size):
+    if parts[-1] >= len(size) or not np.isfinite(size[parts, -1]).all():
         return np.full(size.shape[1], math.inf)
     total = np.zeros(size.shape[1])
     for part in parts.tolist():

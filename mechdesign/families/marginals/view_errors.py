@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -296,6 +296,12 @@ def mean_cells(sizes: Sequence[int], view_size: int) -> Fraction:
     >>> mean_cells([2, 2, 2], 2), mean_cells([2, 3, 4], 2)
     (Fraction(4, 1), Fraction(26, 3))
     """
+    return _mean_cells(tuple(sizes), view_size)
+
+
+@lru_cache(maxsize=1024)
+def _mean_cells(sizes: tuple[int, ...], view_size: int) -> Fraction:
+    """Return the same; problems that differ in users or epsilon ask for the same again."""
     sums = [1] + [0] * view_size
     for size in sizes:
         for part in range(view_size, 0, -1):

@@ -104,11 +104,22 @@ def hockey_stick(first: Mass, second: Mass, epsilon: float) -> Divergence:
     >>> round(hockey_stick(kept, flipped, math.log(2.0)), 12)
     0.25
     """
+    _, terms = excess_terms(first, second, epsilon)
+    return min(1.0, positive_sum(terms) + first.tail)
+
+
+def excess_terms(first: Mass, second: Mass, epsilon: float) -> tuple[int, Array]:
+    """Return upper bounds of P(j) - e^epsilon Q(j) for all j from a number on, but for what is missing.
+
+    Examples
+    --------
+    >>> excess_terms(Mass(1, np.array([0.75, 0.25])), Mass(0, np.array([0.25, 0.75])), 0.0)
+    (0, array([-0.25,  0.  ,  0.25]))
+    """
     low = min(first.low, second.low)
     size = max(first.low + len(first.mass), second.low + len(second.mass)) - low
     exponential = float_down(exp_lower(epsilon))
-    beyond = first.on(low, size).upper() - exponential * second.on(low, size).lower()
-    return min(1.0, positive_sum(beyond) + first.tail)
+    return low, first.on(low, size).upper() - exponential * second.on(low, size).lower()
 
 
 def positive_sum(beyond: Array) -> float:

@@ -14,7 +14,7 @@ multiply: their logarithms are rounded up to a lattice, and convolved.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import SLACK, UNIT, Mass, binomial_mass, compounded
 from mechdesign.exact.randomness import exp_lower, float_down
-from mechdesign.families.shuffle.divergence import Divergence, hockey_stick
+from mechdesign.families.shuffle.divergence import Divergence, excess_terms, positive_sum
 
 HALF = Fraction(1, 2)
 
@@ -32,6 +32,9 @@ FINENESS = 8
 
 WIDTH = 2e-5
 """Groups need not be narrower than this part of the number of coins: about this part of the noise is lost."""
+
+RARE = 2.0**-70
+"""Larger numbers of coins than come with this part of the chance are one group: less would not be seen."""
 
 
 def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:
@@ -225,10 +228,13 @@ def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], li
 def _grouped(
     number: Mass, mean: float, deviation: float, fineness: int = FINENESS
 ) -> tuple[list[int], list[float]]:
-    """Return the least number of each group and its chance, rounded up."""
+    """Return the least number of each group and its chance, rounded up; the last has all that is above."""
     starts = _starts(number, mean, deviation, fineness)
-    longest = int(np.diff(np.append(starts, len(number.mass))).max())
-    shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
+    upper = number.upper()
+    shares = np.add.reduceat(upper, starts)
+    starts = starts[shares[::-1].cumsum()[::-1] > RARE * shares.sum()]
+    lengths = np.diff(np.append(starts, len(upper)))
+    shares = np.add.reduceat(upper, starts) * (1.0 + (lengths + 2) * UNIT)
     return (number.low + starts).tolist(), shares.tolist()
 
 
@@ -268,11 +274,40 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     )
     deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
     counts, shares = _grouped(number, trials * float(2 * flip), deviation, FINENESS // 2)
-    total = 0.0
+    total, slope = 0.0, 0.0
     for count, share in zip(counts, shares, strict=True):
-        coins = fair_coins(count)
-        total += share * hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
+        # The half line begins at about the same part of the coins; a little below it is where to look from.
+        start = (count + bits) // 2 + math.floor(slope * count) - 2
+        divergence, first = _half_line(fair_coins(count), held, free, epsilon, start)
+        total += share * divergence
+        slope = 0.98 * (first - (count + bits) / 2.0) / max(1, count)
     return min(1.0, total * (1.0 + (len(counts) + 4) * UNIT) + number.tail)
+
+
+def _last(law: Mass) -> int:
+    return law.low + len(law.mass) - 1
+
+
+def _above(law: Mass, low: int) -> Mass:
+    """Return the part of a law from a number on."""
+    return replace(law, low=max(low, law.low), mass=law.mass[max(0, low - law.low) :])
+
+
+def _half_line(coins: Mass, held: Mass, free: Mass, epsilon: float, start: int) -> tuple[Divergence, int]:
+    """Return the divergence of the sums with coins, and where its terms begin to be positive.
+
+    Only terms from ``start`` on are looked at where the first one is not positive: then none below is.
+    """
+    start = min(start, _last(coins) + min(_last(held), _last(free)))
+    sums = [_above(_above(coins, start - _last(law)).convolved(law), start) for law in (held, free)]
+    is_inside = all(law.low == start and len(law.mass) for law in sums)
+    low, terms = excess_terms(sums[0], sums[1], epsilon) if is_inside else (start, np.ones(1))
+    if terms[0] > 0.0:
+        sums = [coins.convolved(held), coins.convolved(free)]
+        low, terms = excess_terms(sums[0], sums[1], epsilon)
+    positive = np.flatnonzero(terms > 0.0)
+    first = low + int(positive[0] if len(positive) else len(terms))
+    return min(1.0, positive_sum(terms) + sums[0].tail), first
 
 
 def _starts(number: Mass, mean: float, deviation: float, fineness: int) -> NDArray[np.int64]:

@@ -96,6 +96,11 @@ class BitFlips(Flips):
         return BinaryDivergence(self.promise.honest_users, self.local_epsilon, self.promise.delta)
 
     @property
+    def quick_delta(self) -> float:
+        """The better of the two, over the data next to their ends alone."""
+        return min(self._among_coins, self._over_all.at_ends(self.promise.epsilon))
+
+    @property
     def telling_delta(self) -> float:
         """The first of the two that is small enough, in the order of the time that they take."""
         if self._among_coins <= self.promise.delta:

@@ -281,12 +281,11 @@ def lattice(setting: Setting) -> Curve:
     return LatticeDivergence(users, law, setting.delta)
 
 
-@lru_cache(maxsize=KEPT)
-def attacks(setting: Setting) -> tuple[tuple[Kinds, ShuffleAttack], ...]:
-    """Return the attacks, ready to be evaluated; for any randomizer, those on two that are allowed."""
+def attacked_kinds(setting: Setting) -> list[Kinds]:
+    """Return the attacks; for any randomizer, those on two that are allowed."""
     randomizer, local = setting.randomizer, setting.looked_at
     if local > setting.local_epsilon:
-        return ()
+        return []
     if randomizer.kind == "channel":
         kinds = channel_attacks(randomizer.rows)
     elif randomizer.kind == "k-ary":
@@ -297,7 +296,15 @@ def attacks(setting: Setting) -> tuple[tuple[Kinds, ShuffleAttack], ...]:
     if setting.users > MANY_USERS:
         most = max(item.information for item in kinds)
         kinds = [item for item in kinds if item.information > 0.75 * most]
-    return tuple((item, ShuffleAttack(setting.users, item, setting.delta)) for item in kinds)
+    return kinds
+
+
+@lru_cache(maxsize=KEPT)
+def attacks(setting: Setting) -> tuple[tuple[Kinds, ShuffleAttack], ...]:
+    """Return the attacks, ready to be evaluated."""
+    return tuple(
+        (item, ShuffleAttack(setting.users, item, setting.delta)) for item in attacked_kinds(setting)
+    )
 
 
 def attacked(setting: Setting, epsilon: float) -> tuple[float, str]:
@@ -376,6 +383,13 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
     def attack(local: float) -> tuple[float, str]:
         return attacked(replace(setting, local_epsilon=local), central_epsilon)
 
+    def by_kind(local: float, description: str) -> float:
+        kinds = attacked_kinds(replace(setting, local_epsilon=local))
+        same = [item for item in kinds if item.description == description]
+        return max(
+            (ShuffleAttack(setting.users, item, setting.delta)(central_epsilon) for item in same), default=0.0
+        )
+
     guess = guessed(setting, central_epsilon)
     low, high = central_epsilon, LARGEST
     refuted, text = math.inf, "no attack"
@@ -387,7 +401,7 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
             low = guess
         if high - low <= 1e-4 * high:
             break
-        nearby = attack(min(guess * 1.001, LARGEST))[0] if reached > 0.0 else 0.0
+        nearby = by_kind(min(guess * 1.001, LARGEST), kind) if reached > 0.0 else 0.0
         slope = math.log(nearby / reached) / (0.001 * guess) if nearby > reached else 0.0
         # Newton's step for the logarithm, a little too far, so that the next one falls on the other side.
         target = guess + (math.log(setting.delta / reached) / slope if slope > 0.0 else math.inf)

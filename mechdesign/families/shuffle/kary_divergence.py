@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +177,10 @@ class BinaryDivergence:
     def until(self, epsilon: float, delta: float) -> float:
         """Return the bound, or that of the first range of the data for which it is above delta."""
         return _worst(self.users, self.local_epsilon, self.delta, epsilon, delta)
+
+    def at_ends(self, epsilon: float) -> float:
+        """Return the largest bound of the first ranges of the data: those next to its ends."""
+        return max(part(epsilon) for part in islice(self.parts(), 2))
 
     def least(self, delta: float, high: float) -> float:
         """Return a central epsilon at which delta is proven, one range of the data after the other."""

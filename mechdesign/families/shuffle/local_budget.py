@@ -234,7 +234,9 @@ PRECISION = 1e-5
 def binary_local(problem: ShuffleLocalBudget) -> Outcome:
     """Return the largest local epsilon for which delta is proven in every range of the data."""
     central, delta = problem.central_epsilon, problem.delta
-    epsilon, beyond = problem.bracket(lambda setting: binary(setting).until(central, delta), PRECISION)
+    epsilon, beyond = problem.bracket(lambda setting: binary(setting).at_ends(central), PRECISION)
+    if binary(problem.setting_with(epsilon)).until(central, delta) > delta:
+        epsilon, beyond = problem.bracket(lambda setting: binary(setting).until(central, delta), PRECISION)
     if epsilon < beyond and blanket(problem.setting_with(beyond))(central) <= delta:
         epsilon = problem.search(blanket, PRECISION)  # the blanket loses less than the ranges do
     return problem.outcome(epsilon, PROVEN_HERE, "bisection")

@@ -119,14 +119,15 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
     n, variance = np.array(trials, dtype=np.float64), odds / (1.0 + odds) ** 2
     reach = np.array([radius(count * variance, tail) for count, tail in zip(trials, tails, strict=True)])
     mode = np.minimum(n, np.floor((n + 1.0) * (odds / (1.0 + odds))))
-    steps = np.arange(max(1.0, np.minimum(reach, n).max()))
-    lines, center = n[:, None], mode[:, None]
+    width = int(max(1.0, np.minimum(reach, n).max()))
     back = odds or 1.0  # at odds of 0 the mode is 0, and nothing is below it
-    ratios = (lines - center - steps) / (center + steps + 1.0) * odds
-    rising = _products(ratios, steps, np.minimum(reach, n - mode))
-    ratios = (center - steps) / (lines - center + steps + 1.0) / back
-    falling = _products(ratios, steps, np.minimum(reach, mode))
-    up, down = np.count_nonzero(rising, axis=1), np.count_nonzero(falling, axis=1)
+    ratios = _ratios(n - mode, mode, width)
+    if odds == 1.0:
+        rising, up = _products(ratios, np.minimum(reach, n - mode))
+        falling, down = _mirrored(rising, up, mode > n - mode, reach)
+    else:
+        rising, up = _products(ratios * odds, np.minimum(reach, n - mode))
+        falling, down = _products(_ratios(mode, n - mode, width) / back, np.minimum(reach, mode))
     total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
     first, last = mode - down.astype(np.float64), mode + up.astype(np.float64)
     error = 32.0 * (down + up + 9).astype(np.float64) * UNIT
@@ -135,11 +136,35 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
     return WindowTable(mode, first, last, falling, rising, total, below, above, above_mean, error)
 
 
-def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
-    """Return products of ratios, at most as many in a line as stated, up to where they would underflow."""
-    result: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
-    result[result <= LEAST_WEIGHT] = 0.0
-    return result
+def _ratios(hits: Doubles, misses: Doubles, width: int) -> Doubles:
+    """Return (hits - j) / (misses + j + 1) in column j."""
+    steps = np.arange(float(width))
+    ratios: Doubles = hits[:, None] - steps
+    ratios /= misses[:, None] + (steps + 1.0)
+    return ratios
+
+
+def _products(ratios: Doubles, most: Doubles) -> tuple[Doubles, NDArray[np.int64]]:
+    """Return products of ratios, at most as many in a line as stated, and how many before they underflow."""
+    width = ratios.shape[1]
+    if most.min() < width:
+        np.copyto(ratios, 0.0, where=np.arange(width) >= most[:, None])
+    products, counts = ratios.cumprod(axis=1), most.astype(np.int64)
+    if (_edge(products, counts) <= LEAST_WEIGHT).any():
+        products[products <= LEAST_WEIGHT] = 0.0
+        counts = np.count_nonzero(products, axis=1)
+    return products, counts
+
+
+def _mirrored(
+    rising: Doubles, up: NDArray[np.int64], is_odd: NDArray[np.bool_], reach: NDArray[np.int64]
+) -> tuple[Doubles, NDArray[np.int64]]:
+    """Return the weights below the mode of fair coins: those above it, and of an odd number a 1 before."""
+    falling, odd = rising.copy(), np.flatnonzero(is_odd)
+    falling[odd, 0], falling[odd, 1:] = 1.0, rising[odd, :-1]
+    cut = odd[reach[odd] < rising.shape[1]]
+    falling[cut, reach[cut]] = 0.0
+    return falling, np.where(is_odd, np.minimum(up + 1, reach), up)
 
 
 def _edge(weights: Doubles, counts: NDArray[np.int64]) -> Doubles:
@@ -177,19 +202,18 @@ def _sums(window: WindowTable, width: int, upper: bool) -> _Sums:
     for step in range(min(BEFORE, reach)):
         table[:, BEFORE - 1 - step] = window.falling[:, step]
     table /= window.total[:, None]
-    tails = table[:, ::-1].cumsum(axis=1)[:, ::-1]
+    tails = np.cumsum(table[:, ::-1], axis=1, out=table[:, ::-1])[:, ::-1]
     integral = np.zeros_like(tails)
     last = BEFORE + (window.last - window.mode).astype(np.int64)
     slack = 0.25 * window.error  # 8 units a term of a sum, where a window has 32
     if upper:
-        inside = np.arange(tails.shape[1]) <= last[:, None]
-        tails = tails + window.above[:, None]
-        inner = np.where(inside, tails, 0.0)
-        integral[:, :-1] = inner[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        tails += window.above[:, None]
+        inner = np.where(np.arange(tails.shape[1]) <= last[:, None], tails, 0.0)
+        np.cumsum(inner[:, :0:-1], axis=1, out=integral[:, -2::-1])
         integral += window.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
         factor = (1.0 + 2.0 * window.error) * (1.0 + slack)
     else:
-        integral[:, :-1] = tails[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        np.cumsum(tails[:, :0:-1], axis=1, out=integral[:, -2::-1])
         within = np.maximum(0.0, 1.0 - window.below - window.above)
         factor = (1.0 - 2.0 * window.error) * within * (1.0 - slack)
     return _Sums(window.mode - BEFORE, factor, last + 1, tails, integral)
@@ -301,9 +325,9 @@ class Divergence:
         self.tails, self.integral = coins.tails, coins.integral
         # Of 0 coins the excess is 0, even where rounding has moved a threshold below 0.
         factors = np.where(np.array(most) > 0, coins.factor * outer.upper, 0.0)
-        cells, masses = zip(*(self._points(*group) for group in ranges), strict=True)
-        group = np.repeat(np.arange(len(ranges)), [len(points) for points in cells])
-        self.cells, self.weights = np.concatenate(cells), np.concatenate(masses) * factors[group]
+        self.cells, masses, counts = self._points(ranges)
+        group = np.repeat(np.arange(len(ranges)), counts)
+        self.weights = masses * factors[group]
         self.coins = np.array(most, dtype=np.float64)[group]
         self.offset = 0.5 * self.coins - coins.first[group]
         self.start, self.size = coins.start[group], coins.size[group]
@@ -314,23 +338,38 @@ class Divergence:
             return np.zeros(1), np.ones(1)
         return _spread(binomial_window(self.users - pairs, self.law.odds_rest, self.tail), PLACES)
 
-    def _points(self, low: int, high: int, share: float, part: float) -> tuple[Doubles, Doubles]:
-        """Return values of Y and their masses for a group of c from low to high.
+    def _points(self, ranges: list[Group]) -> Points:
+        """Return values of Y and their masses for groups of c, and the number of them of each group.
 
-        ``share`` is the mass of the group and ``part`` where its mean lies, from 0 to 1. The group is moved
-        to its ends, and M has the law for the least c, but for its mean: both keep means and spread more.
+        A group is moved to its ends, and M has the law for the least c, but for its mean: both keep means and
+        spread more. Of few users M has its own law for each c that is a group by itself.
         """
-        if low == high and self.users <= FEW_USERS:
-            places, masses = self._rest(low)
-            return self._cost(low, places), share * masses
-        chance = self.law.odds_rest / (1.0 + self.law.odds_rest)
-        ends = [self._cost(c, self.places - (c - self.least) * chance) for c in (low, high)]
-        if low == high:
-            return ends[0], share * self.masses
-        halves = [share * (1.0 - part) * self.masses, share * part * self.masses]
-        return np.concatenate(ends), np.concatenate(halves)
+        cells, masses, counts = self._moved(ranges)
+        if self.users > FEW_USERS or self.law.odds_rest == 0.0:
+            return cells, masses, counts
+        ends = counts.cumsum()[:-1]
+        moved = zip(ranges, np.split(cells, ends), np.split(masses, ends), strict=True)
+        parts = [
+            self._alone(low, share) if low == high else (points, weights)
+            for (low, high, share, _), points, weights in moved
+        ]
+        cells, masses = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cells, masses, np.array([len(points) for points, _ in parts])
 
-    def _cost(self, pairs: int, rest: Doubles) -> Doubles:
+    def _alone(self, pairs: int, share: float) -> tuple[Doubles, Doubles]:
+        places, masses = self._rest(pairs)
+        return self._cost(np.array(pairs), places), share * masses
+
+    def _moved(self, ranges: list[Group]) -> Points:
+        low, high, share, part = (np.array(column) for column in zip(*ranges, strict=True))
+        chance = self.law.odds_rest / (1.0 + self.law.odds_rest)
+        ends = np.stack([low, high], axis=1)[:, :, None]
+        cells = self._cost(ends, self.places - (ends - self.least) * chance)
+        weights = np.stack([share * (1.0 - part), share * part], axis=1)[:, :, None] * self.masses
+        used = np.stack([np.full(len(low), True), low < high], axis=1)
+        return cells[used].ravel(), weights[used].ravel(), used.sum(axis=1) * len(self.places)
+
+    def _cost(self, pairs: NDArray[np.int64], rest: Doubles) -> Doubles:
         cost: Doubles = (0.5 * (self.less_one + 2.0) * pairs + self.law.rest * rest) / self.less_one
         # Of a difference in ``rest`` the error is that of its parts.
         parts = (self.less_one + 2.0) * pairs + self.law.rest * (self.places.max() + pairs)
@@ -348,24 +387,34 @@ class Divergence:
         return min(1.0, total * factor + 1.01 * largest * self.outside)
 
 
-def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
-    """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers.
+Group = tuple[int, int, float, float]
+"""The least number and the largest, their mass, and where their mean lies between them, from 0 to 1."""
+
+Points = tuple[Doubles, Doubles, NDArray[np.int64]]
+"""Values, their masses, and the number of them of each group."""
+
+
+def groups(window: Window, parts: float) -> list[Group]:
+    """Return groups of neighbouring numbers.
 
     A standard deviation has about ``parts`` groups, and fewer in the tails.
     """
     unit = deviation(window)
     narrow, wide = max(1, int(unit / parts)), max(1, int(TAIL_GROUPS * unit / parts))
     centre = int((window.values * window.probability).sum()) - window.first
-    result, start = [], 0
+    starts, start = [], 0
     while start < len(window.probability):
-        near = abs(start - centre) < CENTRAL * unit
-        piece = window.probability[start : start + (narrow if near else wide)]
-        share, last = float(piece.sum()), len(piece) - 1
-        if share > 0.0:
-            part = float((np.arange(last + 1) * piece).sum()) / (share * last) if last else 0.0
-            result.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
-        start += last + 1
-    return result
+        starts.append(start)
+        start += narrow if abs(start - centre) < CENTRAL * unit else wide
+    last = np.diff(np.append(starts, len(window.probability))) - 1
+    steps = np.arange(len(window.probability)) - np.repeat(starts, last + 1)
+    share = np.add.reduceat(window.probability, starts)
+    means = np.add.reduceat(window.probability * steps, starts)
+    with np.errstate(invalid="ignore"):  # 0 of 0 steps
+        part = np.where(last > 0, np.minimum(means / (share * last), 1.0), 0.0)
+    low = window.first + np.array(starts)
+    columns = (column[share > 0.0].tolist() for column in (low, low + last, share, part))
+    return list(zip(*columns, strict=True))
 
 
 def _spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:

@@ -67,3 +67,19 @@ def test_fewer_blocks_only_weaken_the_proof(monkeypatch: pytest.MonkeyPatch) -> 
 def test_less_noise_is_less_private() -> None:
     found = [flipped_delta(5000, local, 0.5) for local in (2.0, 3.0, 4.0, 5.0)]
     assert found == sorted(found)
+
+
+@pytest.mark.parametrize("users", [2, 40, 256, 257, 3000])
+def test_the_ends_of_the_data_are_never_above_all_data(users: int) -> None:
+    for local in (0.5, 3.0, 7.0):
+        assert flipped_delta(users, local, 0.4, at_ends=True) <= flipped_delta(users, local, 0.4) * (1 + 1e-9)
+
+
+def test_a_search_whose_ends_are_not_the_worst_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = histogram.DeployedHistogram(users=60, epsilon=1.0, delta=1e-4)
+    least = histogram.all_data(problem).variables["local_epsilon"]
+    whole = histogram.flipped_delta
+    monkeypatch.setattr(
+        histogram, "flipped_delta", lambda *setting: 0.0 if len(setting) > 3 else whole(*setting)
+    )
+    assert histogram.all_data(problem).variables["local_epsilon"] == least

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.families.shuffle import fair_coins, noise
+from mechdesign.families.shuffle.divergence import hockey_stick
 from mechdesign.families.shuffle.flips import BitFlips, UnaryFlips, VectorFlips
+from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import LEAP, Allowed, Noise, least_within
 from mechdesign.families.shuffle.promise import Promise, foreseen
 
@@ -136,3 +140,44 @@ def test_calibrations_with_leaps_find_the_weights_of_those_in_steps(
     fast = kind.fitting(promise, size, Allowed())
     monkeypatch.setattr("mechdesign.families.shuffle.noise.LEAP", 1)
     assert kind.fitting(promise, size, Allowed()) == fast
+
+
+@pytest.mark.parametrize(("users", "local"), [(2, 1.0), (300, 2.5), (300, 5.5), (50_000, 4.0)])
+def test_the_ends_of_the_data_are_never_above_all_data(users, local):
+    bound = BinaryDivergence(users, local, LEVEL)
+    for epsilon in (0.05, 0.4, 1.0):
+        assert 0.0 < bound.at_ends(epsilon) <= bound.until(epsilon, math.inf)
+
+
+def test_noise_whose_quick_number_is_not_the_whole_one_is_searched_again():
+    """Of bits that are quickly said to be private with any flip."""
+
+    class Hasty(BitFlips):
+        @property
+        def quick_delta(self) -> float:
+            return 0.0
+
+    promise = Promise(1000, 1.0, LEVEL)
+    slow = BitFlips.fitting(promise, 2, Allowed())
+    assert noise.least_weight(lambda flip: Hasty(promise, 2, flip), 1, 1 << 60, 2).flip == pytest.approx(
+        slow.flip, rel=2.0**-11
+    )
+
+
+@pytest.mark.parametrize(("trials", "flip", "bits"), [(40, 0.25, 3), (3000, 0.01, 7), (10**6, 0.45, 20)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0])
+def test_half_lines_have_all_that_is_positive(trials, flip, bits, epsilon):
+    """Wherever they are looked from."""
+    held, free = (fair_coins.binomial_mass(bits, Fraction(part)) for part in (1.0 - flip, flip))
+    coins = fair_coins.fair_coins(round(2 * trials * flip))
+    whole = hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
+    last = coins.low + len(coins.mass) + bits
+    for start in (
+        -(10**6),
+        coins.low,
+        (coins.low + last) // 2 - 1,
+        (coins.low + last) // 2 + 40,
+        last,
+        2 * last,
+    ):
+        assert fair_coins._half_line(coins, held, free, epsilon, start)[0] == whole

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, ClassVar, Protocol, Self
 
@@ -56,11 +56,13 @@ class CellOracle:
     mechanism: Oracle
 
     @classmethod
+    @lru_cache(maxsize=8)
     def response(cls, cells: int, epsilon: float) -> CellOracle:
         """Return randomized response."""
         return cls(KaryResponse.of(cells, epsilon)).useful()
 
     @classmethod
+    @lru_cache(maxsize=8)
     def adaptive(cls, cells: int, epsilon: float) -> CellOracle:
         """Return the oracle of the thesis's rule."""
         if prefers_response(cells, epsilon):
