@@ -345,8 +345,7 @@ def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fracti
     aims = {column: Fraction(0) for column in targets}
     for column in targets:
         if (side := cone.sides(column)) and room:
-            size = abs(cone.c[column]) + sum(abs(entry * y[row]) for row, entry in cone.columns[column])
-            aims[column] = sum(side) * _short(size * ASIDE)
+            aims[column] = sum(side) * _short(_size(cone, y, column) * ASIDE)
     corrector = _Corrector(cone, targets, room)
     total = dict.fromkeys(room, Fraction(0))
     left = list(rest)
@@ -365,6 +364,18 @@ def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fracti
     if solved is None:
         return None
     return {row: step + solved.get(row, Fraction(0)) for row, step in total.items()}
+
+
+def _size(cone: ConeProgram, y: Sequence[Fraction], column: int) -> Fraction:
+    """Return the size of a column's terms: in doubles, since only its order matters, where they do."""
+    try:
+        size = math.fsum(abs(float(entry) * float(y[row])) for row, entry in cone.columns[column])
+        size += abs(float(cone.c[column]))
+    except OverflowError:
+        size = math.inf
+    if size > 0.0 and math.isfinite(size):
+        return Fraction(size)
+    return abs(cone.c[column]) + sum(abs(entry * y[row]) for row, entry in cone.columns[column])
 
 
 def _short(number: Fraction) -> Fraction:

@@ -15,7 +15,7 @@ number is base x n + translation. Every type has the same row sum, so the blank 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,12 @@ BLOCK = 1 << 22
 """Entries of a block of the (reports, queries) table."""
 
 
+@lru_cache(maxsize=8)
 def patterns_from(first: int, last: int, size: int) -> Sets:
     """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
     numbers = np.arange(first, last, dtype=np.int64)
     patterns: Sets = (numbers[:, None] >> np.arange(size)) & 1 == 1
-    return patterns
+    return frozen(patterns)
 
 
 def columns_of(sets: Sets, exponential: float) -> Array:

@@ -25,7 +25,6 @@ finds patterns, and proves nothing: the bound is that of :mod:`mechdesign.famili
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,9 @@ from mechdesign.families.workload.pattern_sets import arcs, block_patterns, fiel
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.query_columns import earlier_images, with_mirror_images
 from mechdesign.families.workload.query_outcomes import infeasible, outcome
+from mechdesign.families.workload.quick_search import QuickSearch
 from mechdesign.families.workload.simple_reports import or_simple
+from mechdesign.families.workload.weight_program import WeightProgram
 from mechdesign.families.workload.weights import feasible_patterns
 
 FEWEST_TYPES, MOST_TYPES = 65, 1024
@@ -78,148 +79,8 @@ LITTLE = 3e-4
 NEGLIGIBLE = 1e-3
 """Patterns with a smaller part of the largest weight leave the search."""
 
-LARGEST_POWER = 8.0
-FEASIBLE = 1e-7
-NEWTON = 50
-
 LARGEST_PRICED = 128
 """Types up to which the patterns of the solution have prices: these solve equations of all patterns."""
-
-
-@dataclass(frozen=True, eq=False)
-class WeightState:
-    """Weights with their value, the gains g_y, the inverse of M in blocks, and mu in the even coordinates."""
-
-    weights: Array
-    multiplier: Array
-    value: float
-    gains: Array
-    inverses: list[Array]
-
-
-def weighted_gram(rows: Array, weights: Array) -> Array:
-    """Return sum w_y r_y r_y' of rows r; symmetric, which numpy computes in half of the time.
-
-    Examples
-    --------
-    >>> weighted_gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([4.0, 1.0])).tolist()
-    [[4.0, 8.0], [8.0, 25.0]]
-    """
-    scaled = rows * np.sqrt(weights)[:, None]
-    gram: Array = scaled.T @ scaled
-    return gram
-
-
-class WeightProgram:
-    """The program of the weights of some patterns.
-
-    Parameters
-    ----------
-    columns : (K, n) array
-        Patterns z with pi.z = 1; with mirror images where ``halves`` says so.
-    gram : (n, n) array
-    halves : Halves
-    shares : (n,) array
-        pi.
-
-    Examples
-    --------
-    >>> columns, gram = np.array([[1.5, 0.5], [0.5, 1.5]]), np.array([[0.5, -0.5], [-0.5, 0.5]])
-    >>> response = WeightProgram(columns, gram, Halves(2, False), np.full(2, 0.5))
-    >>> state = response.improved(np.array([0.8, 0.2]), 10)
-    >>> state.weights.round(9).tolist(), round(state.value, 9)
-    ([0.5, 0.5], 2.0)
-    """
-
-    def __init__(self, columns: Array, gram: Array, halves: Halves, shares: Array) -> None:
-        self.parts, self.grams = halves.parts(columns), halves.blocks(gram)
-        self.ones, self.shares = halves.even(np.ones(halves.size)), halves.even(shares)
-
-    def state(self, weights: Array, multiplier: Array) -> WeightState | None:
-        """Return value and gains; None where M is singular."""
-        value, gains, inverses = 0.0, np.zeros(len(weights)), []
-        for part, gram in zip(self.parts, self.grams, strict=True):
-            try:
-                inverse = np.linalg.inv(weighted_gram(part, weights))
-            except np.linalg.LinAlgError:
-                return None
-            inverse = (inverse + inverse.T) / 2.0
-            inverses.append(inverse)
-            value += float(np.sum(gram * inverse))
-            gains += np.einsum("kn,kn->k", part @ (inverse @ gram @ inverse), part)
-        if not math.isfinite(value) or float(gains.min()) <= 0.0:
-            return None
-        return WeightState(weights, multiplier, value, gains, inverses)
-
-    def improved(self, weights: Array, steps: int, multiplier: Array | None = None) -> WeightState | None:
-        """Return better weights after some steps; None where there is no feasible step at all.
-
-        The weights to begin with need not be feasible.
-        """
-        begun = self.state(weights, self.ones)
-        if begun is None:
-            return None
-        level = float(begun.gains @ weights) * self.shares  # the same price for all
-        starts = [level] if multiplier is None else [multiplier, level]
-        power = 1.0  # its Newton steps get there from anywhere: a logarithm is their barrier
-        state = next((step for step in (self._step(begun, start, power) for start in starts) if step), None)
-        for _ in range(steps if state is not None else 0):
-            assert state is not None
-            step = self._step(state, state.multiplier, power)
-            if step is not None and step.value <= state.value:
-                state, power = step, min(LARGEST_POWER, 1.4 * power)
-            elif power == 0.5:
-                break
-            else:
-                power = max(0.5, power / 2.0)
-        return state
-
-    def _step(self, state: WeightState, multiplier: Array, power: float) -> WeightState | None:
-        """Return the state after one step with this power."""
-        scale = float(state.gains.mean())
-        amounts = state.weights * (state.gains / scale) ** power
-        prices = self._multiplier(amounts, multiplier / scale, power)
-        if prices is None:
-            return None
-        return self.state(amounts * (self.parts[0] @ prices) ** -power, prices * scale)
-
-    def _multiplier(self, amounts: Array, start: Array, power: float) -> Array | None:
-        """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they fail."""
-        part, mu = self.parts[0], start
-        prices = part @ mu
-        if float(prices.min()) <= 0.0:
-            return None
-
-        def height(mu: Array, prices: Array) -> float:
-            if power == 1.0:
-                return float(self.ones @ mu) - float(amounts @ np.log(prices))
-            return float(self.ones @ mu) + float(amounts @ prices ** (1.0 - power)) / (power - 1.0)
-
-        for _ in range(NEWTON):
-            weights = amounts * prices**-power
-            missing = self.ones - part.T @ weights
-            if float(np.abs(missing).max()) <= FEASIBLE:
-                return mu
-            try:
-                move = -np.linalg.solve(weighted_gram(part, power * weights / prices), missing)
-            except np.linalg.LinAlgError:
-                return None
-            moved, slope, size = part @ move, float(missing @ move), 1.0
-            if not math.isfinite(slope):
-                return None
-            before = height(mu, prices)
-            while size > 1e-4:
-                there = prices + size * moved
-                if float(there.min()) > 0.0 and (
-                    height(mu + size * move, there) <= before + 0.1 * size * slope
-                    or abs(slope) <= 1e-10 * abs(before)
-                ):
-                    break
-                size /= 2.0
-            else:
-                return None
-            mu, prices = mu + size * move, there
-        return None
 
 
 class PatternSearch:
@@ -271,8 +132,11 @@ class PatternSearch:
             self.sets = before
 
     def _design(self) -> WeightProgram:
-        columns = columns_of(self.sets, self.power)
-        return WeightProgram(columns / (columns @ self.shares)[:, None], self.gram, self.halves, self.shares)
+        precision = "f" if self.halves.size > LARGEST_ALONE else "d"
+        number = np.dtype(precision).type
+        columns = np.where(self.sets, number(self.power), number(1.0))
+        columns /= (columns @ self.shares.astype(precision))[:, None]
+        return WeightProgram(columns, self.gram, self.halves, self.shares, precision)
 
     @property
     def error(self) -> float:
@@ -300,7 +164,9 @@ class PatternSearch:
         flips = (2.0 / size, 0.1, 0.3)
         count = min(STARTS * size, MOST_STARTED // min(size, LARGEST_ALONE)) // len(flips)
         likely = sets[np.argsort(-weights)[:count]]
-        prices = self.prices()
+        prices: DualPrices | QuickSearch = self.prices()
+        if size > LARGEST_ALONE:
+            prices = QuickSearch(self.prices())
         climbed = self._distinct(prices.climbed(np.vstack([shaken(likely, share, rng) for share in flips])))
         worst = climbed[np.argsort(-prices.ratios(climbed))[: ADDED * size]]
         before = self.sets, self.state
@@ -346,7 +212,8 @@ def reweighted(problem: LinearQueries, gap: float | None = None, seed: int = 0) 
     notes: dict[str, Any] = {"patterns": len(sets), "rounds": rounds}
     solver = "multiplicative weights, patterns priced by local search"
     weighed = problem.queries.size <= LARGEST_PRICED
-    solved = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
+    likely = search.error <= (1.0 + 1.1 * problem.optimal_within) * bound.proven
+    solved = outcome(problem, sets, amounts, bound.bound, solver, likely, notes=notes, weighed=weighed)
     return solved if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, solved)
 
 

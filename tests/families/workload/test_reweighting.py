@@ -12,7 +12,7 @@ from mechdesign.families.workload.pattern_sets import arcs, block_patterns
 from mechdesign.families.workload.patterns import columns_of
 from mechdesign.families.workload.query_columns import earlier_images
 from mechdesign.families.workload.query_outcomes import spectral_bound
-from mechdesign.families.workload.reweighting import WeightProgram
+from mechdesign.families.workload.weight_program import WeightProgram
 from mechdesign.solvers.solve import find_method
 
 
