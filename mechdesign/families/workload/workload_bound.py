@@ -463,7 +463,7 @@ def _rough_ratios(
     2 (2 n + 4) u max(v)^2 |F| is more than v'Fv loses in any order of additions.
     """
     rounding, highest = 4.0 * (len(form.middle) + 4.0) * UNIT, float(patterns.max())
-    lost = highest**2 * float((rounding * np.abs(form.middle) + form.radius).sum()) * (1.0 + 1e-10)
+    lost = highest * highest * float((rounding * np.abs(form.middle) + form.radius).sum()) * (1.0 + 1e-10)
     top = np.einsum("kn,kn->k", patterns @ form.middle, patterns)
     missed = highest * float((rounding * np.abs(multiplier.middle) + multiplier.radius).sum())
     price = patterns @ multiplier.middle - missed * (1.0 + 1e-10)
@@ -480,4 +480,7 @@ def _ratios(patterns: Array, form: Enclosure, multiplier: Enclosure, shares: Enc
     bottom = (pattern @ multiplier[:, None])[:, 0] * (pattern @ shares[:, None])[:, 0]
     if float(bottom.low().min()) <= 0.0:
         raise CertificateError("bound", "mu.v may be negative for a pattern v")
-    return (top / bottom).high()
+    ratios = (top / bottom).high()
+    if not np.isfinite(ratios).all():
+        raise CertificateError("bound", "its numbers are beyond those of doubles")
+    return ratios
