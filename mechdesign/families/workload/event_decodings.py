@@ -70,7 +70,7 @@ def class_rows(states: EventStates, shares: Array, point: Decoding) -> tuple[Arr
 
 def _program(states: EventStates, shares: Array, epsilon: float, points: list[Decoding]) -> LinearProgram:
     """Return the program that maximises minus the second moment of the decoded reports."""
-    from scipy.sparse import block_diag, csr_array, hstack
+    from scipy.sparse import block_diag, coo_array, csr_array
 
     from mechdesign.solvers.linear import LinearProgram
 
@@ -80,17 +80,19 @@ def _program(states: EventStates, shares: Array, epsilon: float, points: list[De
         earned, rows = class_rows(states, shares, point)
         size = len(earned)
         objective.append(np.append(earned, 0.0))
-        equal.append(csr_array(np.hstack([rows, np.zeros((len(rows), 1))])))
-        identity, ones = np.eye(size), np.ones((size, 1))
-        private_rows = [np.hstack([identity, -ones]), np.hstack([-identity, shrink * ones])]
-        upper.append(csr_array(np.vstack(private_rows)))
+        equal.append(np.hstack([rows, np.zeros((len(rows), 1))]))
+        own = np.arange(size)
+        last, ones = np.full(size, size), np.ones(size)  # z <= L, then L <= e^eps z
+        entries = np.concatenate([ones, -ones, -ones, shrink * ones])
+        places = np.concatenate([own, own, own + size, own + size]), np.concatenate([own, last, own, last])
+        upper.append(coo_array((entries, places), shape=(2 * size, size + 1)))
     private = csr_array(block_diag(upper))
     count = private.shape[1]
     return LinearProgram(
         objective=np.concatenate(objective),
         upper_rows=private,
         upper_limits=np.zeros(private.shape[0]),
-        equal_rows=csr_array(hstack(equal)),
+        equal_rows=csr_array(np.hstack(equal)),
         equal_limits=np.concatenate([np.ones(kinds), states.events]),
         low=np.zeros(count),
         high=np.full(count, np.inf),
