@@ -10,7 +10,10 @@ so that an exchange costs a pass over the types, in blocks of starts that stay i
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.families.workload.master import FLIPS, JUMPS, DualPrices
 from mechdesign.families.workload.patterns import Array, Sets
@@ -67,8 +70,8 @@ class QuickSearch:
     def _height(self) -> int:
         return max(1, BLOCK // len(self.mu))
 
-    def _columns(self, sets: Sets) -> Array:
-        columns: Array = sets * np.float32(self.step) + np.float32(1.0)
+    def _columns(self, sets: Sets) -> NDArray[Any]:
+        columns: NDArray[Any] = sets * np.float32(self.step) + np.float32(1.0)
         return columns
 
     def _jumped(self, sets: Sets) -> Sets:

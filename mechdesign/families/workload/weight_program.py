@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.families.workload.paired_dual import Halves
 from mechdesign.families.workload.patterns import Array
@@ -79,7 +81,7 @@ def squared_lengths(rows: Array, form: Array) -> Array:
 
 
 def _height(rows: Array) -> int:
-    return max(1, min(len(rows), BLOCK // max(1, rows.shape[1])))
+    return int(max(1, min(len(rows), BLOCK // max(1, rows.shape[1]))))
 
 
 def _blocks(rows: Array) -> Iterator[slice]:
@@ -116,7 +118,7 @@ class WeightProgram:
         self.precision = precision
         self.parts, self.grams = halves.parts((columns - 1.0).astype(precision)), halves.blocks(gram)
         self.ones, self.shares = halves.even(np.ones(halves.size)), halves.even(shares)
-        self._curved: Array | None = None
+        self._curved: NDArray[Any] | None = None
 
     def state(self, weights: Array, multiplier: Array) -> WeightState | None:
         """Return value and gains; None where M is singular."""
@@ -210,15 +212,15 @@ class WeightProgram:
             before, most = most, float(np.abs(missing).max())
             if most <= FEASIBLE[self.precision]:
                 return mu
-            if most > ROUGH * before:
-                self._curved = None
-            is_new = self._curved is None
-            if self._curved is None:
+            is_new = self._curved is None or most > ROUGH * before
+            if is_new:
                 try:
                     self._curved = np.linalg.inv(self._moment(weights / prices))
                 except np.linalg.LinAlgError:
                     return None
-            move = -(self._curved @ missing) / power
+            curved = self._curved
+            assert curved is not None
+            move = -(curved @ missing) / power
             moved = float(self.ones @ move) + self._applied(move)
             slope, size = float(missing @ move), 1.0
             if not math.isfinite(slope):
@@ -235,7 +237,6 @@ class WeightProgram:
             else:
                 if is_new:
                     return None
-                self._curved = None
-                continue
+                continue  # nothing is less than before: the matrix is made anew
             mu, prices = mu + size * move, there
         return None
