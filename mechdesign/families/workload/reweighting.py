@@ -63,7 +63,7 @@ ADDED = 15
 NEW_SHARE = 0.05
 """The weight of all patterns that enter, as a part of all weights."""
 
-ROUNDS, MOST_WORK = 16, 1 << 34
+ROUNDS, MOST_WORK = 16, 3 << 33
 """Rounds of pricing; beyond the work, K n^2 of all rounds in one block, another one is not begun."""
 
 FIRST_STEPS, EARLY_STEPS, NEXT_STEPS = 25, 9, 15
