@@ -23,6 +23,10 @@ interval or a disc of s. On a box of estimates, and for any set V of types, the 
 m_u = max(0, -c_u) on the box for u in V and max(0, c_u) for others; all is separable by coordinates. Boxes
 cover the whole line or plane, and are halved where that is too much: so what is returned is proven, whatever
 the boxes are. On the line they begin with all ends of intervals.
+
+**Enclosures** are doubles with radii (Rump's midpoint-radius arithmetic) around the exact numbers. In any
+order a product of inner length k has an error of at most 2 k u |A||B| for k u < 1/4, u = 2^-53 (Higham 2002,
+section 3.5); the radii themselves are computed with a factor that covers their own rounding.
 """
 
 from __future__ import annotations
@@ -33,15 +37,150 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, counted
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.randomness import exp_upper, float_up
-from mechdesign.families.workload.enclosures import UNIT, Enclosure, is_positive, least_eigenvalue
-from mechdesign.families.workload.patterns import patterns_from
+from mechdesign.families.workload.patterns import Array, pattern_terms
 
-Array = NDArray[np.float64]
+UNIT = 2.0**-53
+LEAST = 1e-290
+"""Added to every radius: underflow never exceeds it in the sizes that occur."""
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """A matrix, vector or number with the radius of each entry.
+
+    Examples
+    --------
+    >>> third = Enclosure.of(1.0) * Enclosure.of(1.0 / 3.0, 1e-17)
+    >>> bool(third.low() < 1 / 3 < third.high())
+    True
+    """
+
+    middle: Array
+    radius: Array
+
+    @classmethod
+    def of(cls, values: Any, radius: Any = 0.0) -> Enclosure:
+        """Return the enclosure of doubles that are exact, or within a radius."""
+        middle = np.asarray(values, dtype=np.float64)
+        return cls(middle, np.broadcast_to(np.asarray(radius, dtype=np.float64), middle.shape))
+
+    @property
+    def size(self) -> Array:
+        """Upper bounds of the absolute values."""
+        size: Array = np.abs(self.middle) + self.radius
+        return size * (1.0 + 2.0 * UNIT)
+
+    def __matmul__(self, other: Enclosure) -> Enclosure:
+        length = self.middle.shape[-1]
+        slack = 1.0 + (2.0 * length + 16.0) * UNIT
+        middle = self.middle @ other.middle
+        rounding = 2.0 * (length + 2.0) * UNIT
+        sizes = np.abs(self.middle) @ (other.radius + rounding * np.abs(other.middle))
+        sizes = sizes + self.radius @ other.size
+        return Enclosure(middle, (sizes * slack + LEAST) * (1.0 + 4.0 * UNIT))
+
+    def __mul__(self, other: Enclosure) -> Enclosure:
+        middle = self.middle * other.middle
+        radius = np.abs(self.middle) * other.radius + self.radius * other.size + 2.0 * UNIT * np.abs(middle)
+        return Enclosure(middle, (radius + LEAST) * (1.0 + 16.0 * UNIT))
+
+    def __add__(self, other: Enclosure) -> Enclosure:
+        middle = self.middle + other.middle
+        radius = self.radius + other.radius + 2.0 * UNIT * np.abs(middle)
+        return Enclosure(middle, (radius + LEAST) * (1.0 + 16.0 * UNIT))
+
+    def __neg__(self) -> Enclosure:
+        return Enclosure(-self.middle, self.radius)
+
+    def __sub__(self, other: Enclosure) -> Enclosure:
+        return self + (-other)
+
+    def __truediv__(self, other: Enclosure) -> Enclosure:
+        """Divide by numbers that are not 0: |a/b - m| <= (r_a + |m| r_b) / (|b| - r_b)."""
+        middle = self.middle / other.middle
+        below = np.abs(other.middle) * (1.0 - 4.0 * UNIT) - other.radius
+        if (below <= 0.0).any():
+            raise ZeroDivisionError("the divisor may be 0")
+        radius = (self.radius + np.abs(middle) * other.radius + 4.0 * UNIT * np.abs(self.middle)) / below
+        return Enclosure(middle, (radius + 4.0 * UNIT * np.abs(middle) + LEAST) * (1.0 + 16.0 * UNIT))
+
+    @property
+    def transposed(self) -> Enclosure:
+        """The transposed matrix."""
+        return Enclosure(self.middle.T, self.radius.T)
+
+    def __getitem__(self, key: Any) -> Enclosure:
+        return Enclosure(self.middle[key], self.radius[key])
+
+    def sum(self) -> Enclosure:
+        """Return the sum of all entries."""
+        flat = Enclosure(self.middle.reshape(1, -1), self.radius.reshape(1, -1))
+        return (flat @ Enclosure.of(np.ones((flat.middle.size, 1))))[0, 0]
+
+    def low(self) -> Array:
+        """Return lower bounds, as doubles."""
+        return np.asarray(np.nextafter(self.middle - self.radius, -np.inf))
+
+    def high(self) -> Array:
+        """Return upper bounds, as doubles."""
+        return np.asarray(np.nextafter(self.middle + self.radius, np.inf))
+
+
+def least_eigenvalue(matrix: Enclosure) -> float:
+    """Return a proven lower bound of the least eigenvalue of a symmetric matrix, at most 0.
+
+    If Cholesky's method in doubles completes for A + s I, then A + s I has no eigenvalue below
+    -4 (n + 4) u tr(A + s I) (Rump 2006, with a factor to spare); the radii change eigenvalues by at most
+    their largest row sum (Weyl, Gershgorin). The shift s is doubled until it completes.
+
+    Examples
+    --------
+    >>> -1e-12 < least_eigenvalue(Enclosure.of(np.eye(3))) <= 0.0
+    True
+    """
+    size, (middle, spread) = len(matrix.middle), _evened(matrix)
+    total = float(np.abs(np.diag(middle)).sum())
+    shift = 4.0 * size * UNIT * total + LEAST
+    while True:
+        shifted = middle + shift * np.eye(size)
+        try:
+            np.linalg.cholesky(shifted)
+        except np.linalg.LinAlgError:
+            shift *= 2.0
+            if not np.isfinite(shift):
+                return -np.inf
+            continue
+        trace = float(np.abs(np.diag(shifted)).sum())
+        rounding = 4.0 * (size + 4.0) * UNIT * trace
+        return -(shift * (1.0 + 4.0 * UNIT) + spread + rounding)
+
+
+def _evened(matrix: Enclosure) -> tuple[Array, float]:
+    middle = (matrix.middle + matrix.middle.T) / 2.0
+    return middle, float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+
+
+def is_positive(matrix: Enclosure) -> bool:
+    """Whether a symmetric matrix is proven to be positive semidefinite, by Cholesky's method less a shift.
+
+    Examples
+    --------
+    >>> is_positive(Enclosure.of(np.eye(3))), is_positive(Enclosure.of(np.eye(3) - 0.5))
+    (True, False)
+    """
+    size, (middle, spread) = len(matrix.middle), _evened(matrix)
+    trace = float(np.abs(np.diag(middle)).sum())
+    shift = (spread + 4.0 * (size + 8.0) * UNIT * (trace + size * spread)) * (1.0 + 1e-10) + LEAST
+    try:
+        np.linalg.cholesky(middle - shift * np.eye(size))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
 
 MOST_ROWS = 2
 """Queries for which the estimates can be gone through."""
@@ -199,8 +338,6 @@ def _halved(low: Array, high: Array) -> tuple[Array, Array]:
 
 MOST_ENUMERATED = 20
 """Types up to which all patterns are gone through."""
-
-CHUNK = 1 << 14
 
 NEAR = (1e-10, 1e-8)
 """What one and two queries may miss, as a part of 1.mu, before estimates are told apart more finely."""
@@ -409,20 +546,6 @@ def _centered(rows: Enclosure, shares: Enclosure) -> Enclosure:
     return rows - (rows @ shares[:, None]) @ ones
 
 
-def is_dominated(rows: Array, gram: Array, gram_error: Array) -> bool:
-    """Whether F'F <= G + c 11' is proven for some c >= 0: queries F have no larger errors than those of G.
-
-    Examples
-    --------
-    >>> is_dominated(0.999 * np.eye(2), np.eye(2), np.zeros((2, 2)))
-    True
-    """
-    factor = Enclosure.of(rows)
-    level = float(np.trace(gram)) / len(gram)
-    raised = Enclosure.of(gram, gram_error) + Enclosure.of(np.full(gram.shape, level))
-    return is_positive(raised - factor.transposed @ factor)
-
-
 def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: float) -> Enclosure:
     """Return the form c + l.v + v'Kv as a matrix of (1, s), v = (E + 1)/2 + s (E - 1)/2."""
     size = len(inner.middle)
@@ -440,37 +563,22 @@ def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: f
 
 
 def _largest_ratio(form: Enclosure, multiplier: Enclosure, shares: Enclosure, power: float) -> float:
-    """Return an upper bound of |Bv|^2 / ((mu.v)(pi.v)) over all patterns v in {1, E}^n."""
-    size = len(form.middle)
-    largest = 0.0
-    for first in range(0, 1 << size, CHUNK):
-        sets = patterns_from(first, min(first + CHUNK, 1 << size), size)
-        patterns = np.where(sets, power, 1.0)
-        above, likely = _rough_ratios(patterns, form, multiplier, shares)
-        for chosen in (np.array([likely]), np.arange(len(above))):
-            chosen = chosen[~(above[chosen] < largest)]  # also where doubles overflow
-            if len(chosen):
-                largest = max(largest, float(_ratios(patterns[chosen], form, multiplier, shares).max()))
-    return largest
+    """Return an upper bound of |Bv|^2 / ((mu.v)(pi.v)) over all patterns v in {1, E}^n.
 
-
-def _rough_ratios(
-    patterns: Array, form: Enclosure, multiplier: Enclosure, shares: Enclosure
-) -> tuple[Array, int]:
-    """Return upper bounds of the ratios by one bound of rounding for all patterns, and the likely largest.
-
-    Infinite where mu.v may be negative. The entries of patterns are between 0 and their largest, so that
-    2 (2 n + 4) u max(v)^2 |F| is more than v'Fv loses in any order of additions.
+    Patterns are enclosed that one bound of all rounding, E^2 (4 n + 16) u |F| for v'Fv, leaves in question.
     """
-    rounding, highest = 4.0 * (len(form.middle) + 4.0) * UNIT, float(patterns.max())
-    lost = highest * highest * float((rounding * np.abs(form.middle) + form.radius).sum()) * (1.0 + 1e-10)
-    top = np.einsum("kn,kn->k", patterns @ form.middle, patterns)
-    missed = highest * float((rounding * np.abs(multiplier.middle) + multiplier.radius).sum())
-    price = patterns @ multiplier.middle - missed * (1.0 + 1e-10)
-    bottom = price * (patterns @ shares.low()) * (1.0 - rounding)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        above: Array = np.where(bottom > 0.0, (top + lost) / bottom * (1.0 + rounding), np.inf)
-    return above, int(np.argmax(np.where(bottom > 0.0, above, -np.inf)))
+    rounding, largest = 4.0 * (len(form.middle) + 4.0) * UNIT, 0.0
+    lost = [1.01 * float((rounding * np.abs(x.middle) + x.radius).sum()) for x in (form, multiplier)]
+    for patterns, top, price, share in pattern_terms(form.middle, multiplier.middle, shares.low(), power):
+        bottom = (price - power * lost[1]) * share
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = (top + power * power * lost[0]) / bottom * (1.0 + 2.0 * rounding)
+        above[~(bottom > 0.0)] = np.inf
+        for chosen in (np.array([above.argmax()]), np.arange(len(above))):
+            close = patterns[chosen[~(above[chosen] < largest)]]  # also where doubles overflow
+            if len(close):
+                largest = max(largest, float(_ratios(close, form, multiplier, shares).max()))
+    return largest
 
 
 def _ratios(patterns: Array, form: Enclosure, multiplier: Enclosure, shares: Enclosure) -> Array:
@@ -480,7 +588,6 @@ def _ratios(patterns: Array, form: Enclosure, multiplier: Enclosure, shares: Enc
     bottom = (pattern @ multiplier[:, None])[:, 0] * (pattern @ shares[:, None])[:, 0]
     if float(bottom.low().min()) <= 0.0:
         raise CertificateError("bound", "mu.v may be negative for a pattern v")
-    ratios = (top / bottom).high()
-    if not np.isfinite(ratios).all():
+    if not np.isfinite(ratios := (top / bottom).high()).all():
         raise CertificateError("bound", "its numbers are beyond those of doubles")
     return ratios

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.workload.enclosures import Enclosure
 from mechdesign.families.workload.master import DualPrices
 from mechdesign.families.workload.patterns import all_sets
 from mechdesign.families.workload.query_outcomes import spectral_bound
-from mechdesign.families.workload.workload_bound import _largest_ratio, _ratios
+from mechdesign.families.workload.workload_bound import Enclosure, _largest_ratio, _ratios
 
 STATED = [
     ({"name": "prefix", "size": 12}, 1.0, 46.62969344, 1e-8),

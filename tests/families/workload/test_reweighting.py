@@ -10,10 +10,9 @@ from mechdesign.families.workload.master import Basis, DualPrices, Master
 from mechdesign.families.workload.paired_dual import Halves, PairedDual, interpolation, overlaps, paired_bound
 from mechdesign.families.workload.pattern_sets import arcs, block_patterns
 from mechdesign.families.workload.patterns import columns_of
-from mechdesign.families.workload.query_columns import earlier_images
+from mechdesign.families.workload.query_columns import QuickSearch, earlier_images
 from mechdesign.families.workload.query_outcomes import spectral_bound
-from mechdesign.families.workload.quick_search import QuickSearch
-from mechdesign.families.workload.weight_program import WeightProgram
+from mechdesign.families.workload.reweighting import WeightProgram
 from mechdesign.solvers.solve import find_method
 
 
