@@ -180,19 +180,29 @@ class ConeProgram:
         return BOTH if len(signs) == 2 else tuple(signs)
 
     @cached_property
-    def whole_columns(self) -> tuple[list[list[tuple[int, int]]], int]:
-        """The entries of A as whole numbers, and their common denominator."""
+    def whole_columns(self) -> tuple[list[list[tuple[int, int]]], list[int], int]:
+        """The entries of A, and c, as whole numbers, and their common denominator."""
         common = lcm(1, *(entry.denominator for column in self.columns for _, entry in column))
-        return [[(row, int(entry * common)) for row, entry in column] for column in self.columns], common
+        common = lcm(common, *(entry.denominator for entry in self.c))
+        columns = [
+            [(row, entry.numerator * (common // entry.denominator)) for row, entry in column]
+            for column in self.columns
+        ]
+        return columns, [entry.numerator * (common // entry.denominator) for entry in self.c], common
+
+    @cached_property
+    def doubles(self) -> list[list[tuple[int, float]]]:
+        """The entries of A, by columns, as the doubles that they were."""
+        return [[(row, float(entry)) for row, entry in column] for column in self.columns]
 
     def remainder(self, y: Sequence[Fraction]) -> list[Fraction]:
         """Return r = c + A'y."""
-        columns, common = self.whole_columns
+        columns, first, common = self.whole_columns
         scale = lcm(1, *{part.denominator for part in y})
         numbers = [part.numerator * (scale // part.denominator) for part in y]
         return [
-            first + Fraction(sum(entry * numbers[row] for row, entry in column), common * scale)
-            for first, column in zip(self.c, columns, strict=True)
+            Fraction(own * scale + sum([entry * numbers[row] for row, entry in column]), common * scale)
+            for own, column in zip(first, columns, strict=True)
         ]
 
 

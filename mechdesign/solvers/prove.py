@@ -343,20 +343,19 @@ def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fracti
     if len(free) > MOST_EXACT or sum(len(cone.columns[column]) for column in free) > MOST_ENTRIES:
         raise _TooMuchError
     aims = {column: Fraction(0) for column in targets}
-    for column in targets:
-        if (side := cone.sides(column)) and room:
-            size = abs(cone.c[column]) + sum(abs(entry * y[row]) for row, entry in cone.columns[column])
-            aims[column] = sum(side) * _short(size * ASIDE)
+    sided = [column for column in targets if cone.sides(column)] if room else []
+    for column, size in zip(sided, _sizes(cone, y, sided), strict=True):
+        aims[column] = sum(cone.sides(column)) * _short(size * ASIDE)
     corrector = _Corrector(cone, targets, room)
     total = dict.fromkeys(room, Fraction(0))
     left = list(rest)
     for _ in range(FLOAT_STEPS):
-        missing = [aims[column] - left[column] for column in targets]
+        missing = [aims[column] - left[column] if aims[column] else -left[column] for column in targets]
         if not any(missing):
             break
         for row, step in corrector.steps(missing).items():
             total[row] += step
-        left = cone.remainder([part + total.get(row, 0) for row, part in enumerate(y)])
+        left = cone.remainder([part + total[row] if total.get(row) else part for row, part in enumerate(y)])
     if not any(left[column] for column in free):
         return total
     solved = equations_solved(
@@ -365,6 +364,24 @@ def _exact_steps(cone: ConeProgram, y: Sequence[Fraction], rest: Sequence[Fracti
     if solved is None:
         return None
     return {row: step + solved.get(row, Fraction(0)) for row, step in total.items()}
+
+
+def _sizes(cone: ConeProgram, y: Sequence[Fraction], columns: Sequence[int]) -> list[Fraction]:
+    """Return the sizes of the terms of columns, in doubles where these do: only the order matters."""
+    try:
+        parts = [abs(float(part)) for part in y]
+    except OverflowError:
+        parts = [math.inf] * len(y)
+    sizes = []
+    for column in columns:
+        size = sum([abs(entry) * parts[row] for row, entry in cone.doubles[column]])
+        size += abs(float(cone.c[column]))
+        if 0.0 < size < math.inf:
+            sizes.append(Fraction(size))
+        else:
+            terms = [abs(entry * y[row]) for row, entry in cone.columns[column]]
+            sizes.append(sum(terms, abs(cone.c[column])))
+    return sizes
 
 
 def _short(number: Fraction) -> Fraction:
@@ -381,9 +398,9 @@ class _Corrector:
 
         self.room, self.places = room, {row: place for place, row in enumerate(room)}
         triples = [
-            (number, self.places[row], float(entry) * room[row])
+            (number, self.places[row], entry * room[row])
             for number, column in enumerate(columns)
-            for row, entry in cone.columns[column]
+            for row, entry in cone.doubles[column]
             if row in room
         ]
         rows, places, values = zip(*triples, strict=True) if triples else ((), (), ())

@@ -191,15 +191,19 @@ def _shares(grid: Array, points: Array) -> Array:
 def solve_linear_program(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
     """Solve, add cut points where the variance is exceeded, and make the channel exactly private."""
     from mechdesign.solvers.linear import LinearPrices, solve_linear
+    from mechdesign.solvers.sensitivity import current_starts, kept_starts
 
     grid, outputs = problem.grid(), problem.output_grid()
     assert outputs is not None
     n, m = len(grid), len(outputs)
     constant = 1.0 / 3.0 if problem.criterion == "average" else 0.0
     points = grid.copy() if problem.criterion == "worst" else np.zeros(0)
-    bound = 0.0
+    bound, starts = 0.0, current_starts()
+    starts = {} if starts is None else starts
     for _ in range(ROUNDS):
-        result = solve_linear(_program(problem, grid, outputs, points), "interior-point")
+        program = _program(problem, grid, outputs, points)
+        with kept_starts(starts):  # cuts come last: the basis before them is still dual feasible
+            result = solve_linear(program, "interior-point")
         if result.status != "optimal" or result.bound is None:
             return Outcome(status=result.status, solver=result.solver, message=result.message)
         bound = (-result.bound - constant) / 4.0

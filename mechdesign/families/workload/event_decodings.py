@@ -70,7 +70,7 @@ def class_rows(states: EventStates, shares: Array, point: Decoding) -> tuple[Arr
 
 def _program(states: EventStates, shares: Array, epsilon: float, points: list[Decoding]) -> LinearProgram:
     """Return the program that maximises minus the second moment of the decoded reports."""
-    from scipy.sparse import block_diag, csr_array, hstack
+    from scipy.sparse import block_diag, coo_array, csr_array
 
     from mechdesign.solvers.linear import LinearProgram
 
@@ -80,17 +80,19 @@ def _program(states: EventStates, shares: Array, epsilon: float, points: list[De
         earned, rows = class_rows(states, shares, point)
         size = len(earned)
         objective.append(np.append(earned, 0.0))
-        equal.append(csr_array(np.hstack([rows, np.zeros((len(rows), 1))])))
-        identity, ones = np.eye(size), np.ones((size, 1))
-        private_rows = [np.hstack([identity, -ones]), np.hstack([-identity, shrink * ones])]
-        upper.append(csr_array(np.vstack(private_rows)))
+        equal.append(np.hstack([rows, np.zeros((len(rows), 1))]))
+        own = np.arange(size)
+        last, ones = np.full(size, size), np.ones(size)  # z <= L, then L <= e^eps z
+        entries = np.concatenate([ones, -ones, -ones, shrink * ones])
+        places = np.concatenate([own, own, own + size, own + size]), np.concatenate([own, last, own, last])
+        upper.append(coo_array((entries, places), shape=(2 * size, size + 1)))
     private = csr_array(block_diag(upper))
     count = private.shape[1]
     return LinearProgram(
         objective=np.concatenate(objective),
         upper_rows=private,
         upper_limits=np.zeros(private.shape[0]),
-        equal_rows=csr_array(hstack(equal)),
+        equal_rows=csr_array(np.hstack(equal)),
         equal_limits=np.concatenate([np.ones(kinds), states.events]),
         low=np.zeros(count),
         high=np.full(count, np.inf),
@@ -378,21 +380,27 @@ def _priced(
     for named in range(states.most_named + 1):
         forms, classes = prices.forms(named), states.classes(named)
         known = [decoded for number, decoded in points if number == named]
-        seen = np.array([*known, *np.full((NEW, named + 1), np.inf)])
         reached = forms.climbed(_starts(problem, known, named, rng), power)
         weights = np.where(forms.values(reached) > 0.0, power, 1.0) * forms.counts
         excess = forms.heights(reached, power) / (weights / states.counts[classes.kinds]).sum(axis=1)
         left = max(left, float(excess.max()))
-        new: list[Array] = []
-        for place in np.argsort(-excess).tolist():
-            if excess[place] <= 1e-9 * left or len(new) >= NEW:
-                break
-            point = np.append(-np.sort(-reached[place, :-1]), reached[place, -1])
-            if (np.abs(seen - point).max(axis=1) > SAME).all():
-                seen[len(known) + len(new)] = point
-                new.append(point)
-        decodings += [(named, point) for point in new]
+        order = np.argsort(-excess)
+        likely = reached[order[excess[order] > 1e-9 * left]]
+        ordered = np.hstack([-np.sort(-likely[:, :-1], axis=1), likely[:, -1:]])
+        decodings += [(named, point) for point in _new_points(ordered, known)]
     return decodings, left * len(states.kinds)
+
+
+def _new_points(points: Array, known: list[Array]) -> list[Array]:
+    """Return the first points, ``NEW`` at most, that are neither known nor near to one before."""
+    fresh = np.ones(len(points), dtype=bool)
+    for point in known:
+        fresh &= np.abs(points - point).max(axis=1) > SAME
+    new: list[Array] = []
+    while len(new) < NEW and fresh.any():
+        new.append(points[np.argmax(fresh)])
+        fresh &= np.abs(points - new[-1]).max(axis=1) > SAME
+    return new
 
 
 def _starts(problem: EventCounts, known: list[Array], named: int, rng: np.random.Generator) -> Array:

@@ -46,7 +46,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,11 +180,17 @@ def _factor(turned: list[tuple[Array, Array]]) -> Array:
     """
     factors = []
     for part, levels in turned:
-        first, last = np.triu_indices(len(levels))
-        scale = np.sqrt(np.maximum(levels[first] + levels[last], 0.0))
-        scale *= np.where(first == last, 1.0, np.sqrt(2.0))
-        factors.append((part[:, first] * part[:, last] * scale).T)
+        first, last, twice = _pairs(len(levels))
+        rows, scale = part.T.copy(), np.sqrt(np.maximum(levels[first] + levels[last], 0.0)) * twice
+        factors.append(rows[first] * rows[last] * scale[:, None])
     return np.vstack(factors)
+
+
+@lru_cache(maxsize=32)
+def _pairs(size: int) -> tuple[Places, Places, Array]:
+    """Return the pairs i <= j, and the root of how often each counts."""
+    first, last = np.triu_indices(size)
+    return first, last, np.where(first == last, 1.0, np.sqrt(2.0))
 
 
 @dataclass(frozen=True, eq=False)

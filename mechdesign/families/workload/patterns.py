@@ -14,8 +14,9 @@ number is base x n + translation. Every type has the same row sum, so the blank 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,34 @@ BLOCK = 1 << 22
 """Entries of a block of the (reports, queries) table."""
 
 
+@lru_cache(maxsize=8)
 def patterns_from(first: int, last: int, size: int) -> Sets:
     """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
     numbers = np.arange(first, last, dtype=np.int64)
     patterns: Sets = (numbers[:, None] >> np.arange(size)) & 1 == 1
-    return patterns
+    return frozen(patterns)
+
+
+CHUNK = 1 << 14
+"""Patterns that are gone through together."""
+
+
+def pattern_terms(
+    form: Array, price: Array, shares: Array, power: float
+) -> Iterator[tuple[Array, Array, Array, Array]]:
+    """Yield all patterns v of 1 and ``power`` in blocks, with v'Fv, mu.v and pi.v in floating point.
+
+    Examples
+    --------
+    >>> [(patterns, *rest)] = pattern_terms(np.eye(2), np.ones(2), np.full(2, 0.5), 3.0)
+    >>> patterns.tolist(), [part.tolist() for part in rest][0]
+    ([[1.0, 1.0], [3.0, 1.0], [1.0, 3.0], [3.0, 3.0]], [2.0, 10.0, 10.0, 18.0])
+    """
+    size = len(form)
+    for first in range(0, 1 << size, CHUNK):
+        patterns = columns_of(patterns_from(first, min(first + CHUNK, 1 << size), size), power)
+        squares = np.einsum("kn,kn->k", patterns @ form, patterns)
+        yield patterns, squares, patterns @ price, patterns @ shares
 
 
 def columns_of(sets: Sets, exponential: float) -> Array:

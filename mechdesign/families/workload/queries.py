@@ -25,7 +25,7 @@ from mechdesign.core.extensions import FormerAttribute
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.workload.workload_bound import is_dominated
+from mechdesign.families.workload.workload_bound import Enclosure, is_positive
 
 Array = NDArray[np.float64]
 Group = Literal["none", "cycle", "cube"]
@@ -502,6 +502,20 @@ class Workload:
     def as_json(self) -> Any:
         """Return the source of the workload, as plain values."""
         return dict(self.definition) if self.named is not None else self.definition.tolist()
+
+
+def is_dominated(rows: Array, gram: Array, gram_error: Array) -> bool:
+    """Whether F'F <= G + c 11' is proven for some c >= 0: queries F have no larger errors than those of G.
+
+    Examples
+    --------
+    >>> is_dominated(0.999 * np.eye(2), np.eye(2), np.zeros((2, 2)))
+    True
+    """
+    factor = Enclosure.of(rows)
+    level = float(np.trace(gram)) / len(gram)
+    raised = Enclosure.of(gram, gram_error) + Enclosure.of(np.full(gram.shape, level))
+    return is_positive(raised - factor.transposed @ factor)
 
 
 def query_matrix(value: Any) -> Array:

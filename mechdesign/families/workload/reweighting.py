@@ -20,15 +20,22 @@ then as good as several hundred. A step costs K n^2, an interior-point step of :
 
 **Pricing** goes by the numbers B = W~ M^-1 and mu of these weights, by exchange of one type at a time. That
 finds patterns, and proves nothing: the bound is that of :mod:`mechdesign.families.workload.paired_dual`.
+
+**Precision.** Nothing here proves anything: the error of a solution is that of its integers, and its bound
+has a proof of its own. Beyond some hundred types products of matrices are taken in single precision, of z - 1
+in place of z: that is small where epsilon is, and M has the large eigenvalue n along 1 apart from it. Rows
+are taken in blocks that stay in the cache: scaling them costs as much as multiplying them otherwise.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.few_queries import why_not_few_queries
@@ -43,7 +50,7 @@ from mechdesign.families.workload.paired_dual import (
 )
 from mechdesign.families.workload.pattern_sets import arcs, block_patterns, field_sets, why_not_symmetric
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
-from mechdesign.families.workload.query_columns import earlier_images, with_mirror_images
+from mechdesign.families.workload.query_columns import QuickSearch, earlier_images, with_mirror_images
 from mechdesign.families.workload.query_outcomes import infeasible, outcome
 from mechdesign.families.workload.simple_reports import or_simple
 from mechdesign.families.workload.weights import feasible_patterns
@@ -62,7 +69,7 @@ ADDED = 15
 NEW_SHARE = 0.05
 """The weight of all patterns that enter, as a part of all weights."""
 
-ROUNDS, MOST_WORK = 16, 1 << 34
+ROUNDS, MOST_WORK = 16, 3 << 33
 """Rounds of pricing; beyond the work, K n^2 of all rounds in one block, another one is not begun."""
 
 FIRST_STEPS, EARLY_STEPS, NEXT_STEPS = 25, 9, 15
@@ -78,12 +85,22 @@ LITTLE = 3e-4
 NEGLIGIBLE = 1e-3
 """Patterns with a smaller part of the largest weight leave the search."""
 
-LARGEST_POWER = 8.0
-FEASIBLE = 1e-7
-NEWTON = 50
-
 LARGEST_PRICED = 128
 """Types up to which the patterns of the solution have prices: these solve equations of all patterns."""
+
+
+LARGEST_POWER = 8.0
+NEWTON = 50
+
+ROUGH = 0.3
+"""The part of what is missing that a Newton step may leave before its matrix is made anew."""
+
+BLOCK = 1 << 19
+"""Entries of a block of rows."""
+
+FEASIBLE = {"d": 1e-7, "f": 1e-5}
+LEVEL = {"d": 1e-10, "f": 1e-6}
+"""What the sums of weights may miss, and changes that rounding hides, in double and in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +122,39 @@ def weighted_gram(rows: Array, weights: Array) -> Array:
     >>> weighted_gram(np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([4.0, 1.0])).tolist()
     [[4.0, 8.0], [8.0, 25.0]]
     """
-    scaled = rows * np.sqrt(weights)[:, None]
-    gram: Array = scaled.T @ scaled
-    return gram
+    total = np.zeros((rows.shape[1], rows.shape[1]))
+    roots = np.sqrt(weights).astype(rows.dtype)[:, None]
+    scaled = np.empty((_height(rows), rows.shape[1]), dtype=rows.dtype)
+    for block in _blocks(rows):
+        own = rows[block]
+        part = np.multiply(own, roots[block], out=scaled[: len(own)])
+        total += part.T @ part
+    return total
+
+
+def squared_lengths(rows: Array, form: Array) -> Array:
+    """Return r_y' F r_y of rows r.
+
+    Examples
+    --------
+    >>> squared_lengths(np.array([[1.0, 2.0]]), np.eye(2)).tolist()
+    [5.0]
+    """
+    lengths, form = np.empty(len(rows)), form.astype(rows.dtype)
+    turned = np.empty((_height(rows), rows.shape[1]), dtype=rows.dtype)
+    for block in _blocks(rows):
+        own = rows[block]
+        lengths[block] = np.einsum("kn,kn->k", np.matmul(own, form, out=turned[: len(own)]), own)
+    return lengths
+
+
+def _height(rows: Array) -> int:
+    return int(max(1, min(len(rows), BLOCK // max(1, rows.shape[1]))))
+
+
+def _blocks(rows: Array) -> Iterator[slice]:
+    step = _height(rows)
+    return (slice(start, start + step) for start in range(0, len(rows), step))
 
 
 class WeightProgram:
@@ -121,6 +168,8 @@ class WeightProgram:
     halves : Halves
     shares : (n,) array
         pi.
+    precision : str
+        "d" or "f", of the products of matrices.
 
     Examples
     --------
@@ -131,25 +180,51 @@ class WeightProgram:
     ([0.5, 0.5], 2.0)
     """
 
-    def __init__(self, columns: Array, gram: Array, halves: Halves, shares: Array) -> None:
-        self.parts, self.grams = halves.parts(columns), halves.blocks(gram)
+    def __init__(
+        self, columns: Array, gram: Array, halves: Halves, shares: Array, precision: str = "d"
+    ) -> None:
+        self.precision = precision
+        self.parts, self.grams = halves.parts((columns - 1.0).astype(precision)), halves.blocks(gram)
         self.ones, self.shares = halves.even(np.ones(halves.size)), halves.even(shares)
+        self._curved: NDArray[Any] | None = None
 
     def state(self, weights: Array, multiplier: Array) -> WeightState | None:
         """Return value and gains; None where M is singular."""
         value, gains, inverses = 0.0, np.zeros(len(weights)), []
-        for part, gram in zip(self.parts, self.grams, strict=True):
+        for number, (part, gram) in enumerate(zip(self.parts, self.grams, strict=True)):
+            moment = self._moment(weights) if number == 0 else weighted_gram(part, weights)
             try:
-                inverse = np.linalg.inv(weighted_gram(part, weights))
+                inverse = np.linalg.inv(moment)
             except np.linalg.LinAlgError:
                 return None
             inverse = (inverse + inverse.T) / 2.0
             inverses.append(inverse)
             value += float(np.sum(gram * inverse))
-            gains += np.einsum("kn,kn->k", part @ (inverse @ gram @ inverse), part)
+            form = inverse @ gram @ inverse
+            gains += squared_lengths(part, form)
+            if number == 0:  # z = 1 + (z - 1), and the odd part of 1 is 0
+                across = form @ self.ones
+                gains += 2.0 * self._applied(across) + float(across @ self.ones)
         if not math.isfinite(value) or float(gains.min()) <= 0.0:
             return None
         return WeightState(weights, multiplier, value, gains, inverses)
+
+    def _moment(self, weights: Array) -> Array:
+        """Return sum w_y z_y z_y' of the even coordinates."""
+        across = np.outer(self._summed(weights), self.ones)
+        moment = weighted_gram(self.parts[0], weights) + across + across.T
+        total: Array = moment + float(weights.sum()) * np.outer(self.ones, self.ones)
+        return total
+
+    def _applied(self, vector: Array) -> Array:
+        """Return (z_y - 1).x of each pattern."""
+        applied: Array = (self.parts[0] @ vector.astype(self.precision)).astype(np.float64)
+        return applied
+
+    def _summed(self, weights: Array) -> Array:
+        """Return sum w_y (z_y - 1)."""
+        summed: Array = (weights.astype(self.precision) @ self.parts[0]).astype(np.float64)
+        return summed
 
     def improved(self, weights: Array, steps: int, multiplier: Array | None = None) -> WeightState | None:
         """Return better weights after some steps; None where there is no feasible step at all.
@@ -181,12 +256,15 @@ class WeightProgram:
         prices = self._multiplier(amounts, multiplier / scale, power)
         if prices is None:
             return None
-        return self.state(amounts * (self.parts[0] @ prices) ** -power, prices * scale)
+        costs = float(self.ones @ prices) + self._applied(prices)
+        return self.state(amounts * costs**-power, prices * scale)
 
     def _multiplier(self, amounts: Array, start: Array, power: float) -> Array | None:
-        """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they fail."""
-        part, mu = self.parts[0], start
-        prices = part @ mu
+        """Return mu with sum amounts_y (mu.z_y)^-p z_y = 1, by Newton's steps; None where they fail.
+
+        Their matrix is that of an earlier step, or of earlier amounts, while each step leaves little.
+        """
+        mu, prices = start, float(self.ones @ start) + self._applied(start)
         if float(prices.min()) <= 0.0:
             return None
 
@@ -195,29 +273,39 @@ class WeightProgram:
                 return float(self.ones @ mu) - float(amounts @ np.log(prices))
             return float(self.ones @ mu) + float(amounts @ prices ** (1.0 - power)) / (power - 1.0)
 
+        most = math.inf
         for _ in range(NEWTON):
             weights = amounts * prices**-power
-            missing = self.ones - part.T @ weights
-            if float(np.abs(missing).max()) <= FEASIBLE:
+            missing = self.ones * (1.0 - float(weights.sum())) - self._summed(weights)
+            before, most = most, float(np.abs(missing).max())
+            if most <= FEASIBLE[self.precision]:
                 return mu
-            try:
-                move = -np.linalg.solve(weighted_gram(part, power * weights / prices), missing)
-            except np.linalg.LinAlgError:
-                return None
-            moved, slope, size = part @ move, float(missing @ move), 1.0
+            is_new = self._curved is None or most > ROUGH * before
+            if is_new:
+                try:
+                    self._curved = np.linalg.inv(self._moment(weights / prices))
+                except np.linalg.LinAlgError:
+                    return None
+            curved = self._curved
+            assert curved is not None
+            move = -(curved @ missing) / power
+            moved = float(self.ones @ move) + self._applied(move)
+            slope, size = float(missing @ move), 1.0
             if not math.isfinite(slope):
                 return None
-            before = height(mu, prices)
+            now = height(mu, prices)
             while size > 1e-4:
                 there = prices + size * moved
                 if float(there.min()) > 0.0 and (
-                    height(mu + size * move, there) <= before + 0.1 * size * slope
-                    or abs(slope) <= 1e-10 * abs(before)
+                    height(mu + size * move, there) <= now + 0.1 * size * slope
+                    or abs(slope) <= LEVEL[self.precision] * abs(now)
                 ):
                     break
                 size /= 2.0
             else:
-                return None
+                if is_new:
+                    return None
+                continue  # nothing is less than before: the matrix is made anew
             mu, prices = mu + size * move, there
         return None
 
@@ -271,8 +359,11 @@ class PatternSearch:
             self.sets = before
 
     def _design(self) -> WeightProgram:
-        columns = columns_of(self.sets, self.power)
-        return WeightProgram(columns / (columns @ self.shares)[:, None], self.gram, self.halves, self.shares)
+        precision = "f" if self.halves.size > LARGEST_ALONE else "d"
+        number = np.dtype(precision).type
+        columns = np.where(self.sets, number(self.power), number(1.0))
+        columns /= (columns @ self.shares.astype(precision))[:, None]
+        return WeightProgram(columns, self.gram, self.halves, self.shares, precision)
 
     @property
     def error(self) -> float:
@@ -300,7 +391,9 @@ class PatternSearch:
         flips = (2.0 / size, 0.1, 0.3)
         count = min(STARTS * size, MOST_STARTED // min(size, LARGEST_ALONE)) // len(flips)
         likely = sets[np.argsort(-weights)[:count]]
-        prices = self.prices()
+        prices: DualPrices | QuickSearch = self.prices()
+        if size > LARGEST_ALONE:
+            prices = QuickSearch(self.prices())
         climbed = self._distinct(prices.climbed(np.vstack([shaken(likely, share, rng) for share in flips])))
         worst = climbed[np.argsort(-prices.ratios(climbed))[: ADDED * size]]
         before = self.sets, self.state
@@ -346,7 +439,8 @@ def reweighted(problem: LinearQueries, gap: float | None = None, seed: int = 0) 
     notes: dict[str, Any] = {"patterns": len(sets), "rounds": rounds}
     solver = "multiplicative weights, patterns priced by local search"
     weighed = problem.queries.size <= LARGEST_PRICED
-    solved = outcome(problem, sets, amounts, bound.bound, solver, notes=notes, weighed=weighed)
+    likely = search.error <= (1.0 + 1.1 * problem.optimal_within) * bound.proven
+    solved = outcome(problem, sets, amounts, bound.bound, solver, likely, notes=notes, weighed=weighed)
     return solved if search.error <= (1.0 + gap) * bound.proven else or_simple(problem, solved)
 
 

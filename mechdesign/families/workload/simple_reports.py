@@ -106,9 +106,18 @@ def subset_error(problem: LinearQueries, size: int) -> float:
     By symmetry M = 11' + m (I - 11'/n), so that the error follows from the trace of the centered Gram matrix
     and no set is written down. For equal shares.
     """
+    return _subset_error(problem, size, _trace(problem))
+
+
+def _trace(problem: LinearQueries) -> float:
+    """Return the trace of the centered Gram matrix for equal shares."""
+    types = problem.queries.size
+    return float(np.trace(problem.queries.centered(np.full(types, 1.0 / types))))
+
+
+def _subset_error(problem: LinearQueries, size: int, trace: float) -> float:
     types, power = problem.queries.size, math.exp(problem.epsilon)
     level = spread_of(types, size, power) * types / (types - 1.0)
-    trace = float(np.trace(problem.queries.centered(np.full(types, 1.0 / types))))
     return trace * types / level / types - trace / types if level else math.inf
 
 
@@ -121,7 +130,8 @@ def best_subset(problem: LinearQueries) -> tuple[int, float]:
     >>> size, round(error, 6)
     (17, 227.416592)
     """
-    errors = {size: subset_error(problem, size) for size in range(1, problem.queries.size)}
+    trace = _trace(problem)
+    errors = {size: _subset_error(problem, size, trace) for size in range(1, problem.queries.size)}
     best = min(errors, key=lambda size: errors[size])
     return best, errors[best]
 

@@ -24,10 +24,9 @@ m_u = max(0, -c_u) on the box for u in V and max(0, c_u) for others; all is sepa
 cover the whole line or plane, and are halved where that is too much: so what is returned is proven, whatever
 the boxes are. On the line they begin with all ends of intervals.
 
-**Enclosures: every result contains the exact one, whatever rounding did.**
-An enclosure is a matrix of doubles and a matrix of radii >= 0 (Rump's midpoint-radius arithmetic). A product
-of inner length k is computed in any order with an error of at most 2 k u |A||B| for k u < 1/4, u = 2^-53
-(Higham 2002, section 3.5); the radii themselves are computed with a factor that covers their own rounding.
+**Enclosures** are doubles with radii (Rump's midpoint-radius arithmetic) around the exact numbers. In any
+order a product of inner length k has an error of at most 2 k u |A||B| for k u < 1/4, u = 2^-53 (Higham 2002,
+section 3.5); the radii themselves are computed with a factor that covers their own rounding.
 """
 
 from __future__ import annotations
@@ -38,14 +37,11 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, counted
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.randomness import exp_upper, float_up
-from mechdesign.families.workload.patterns import patterns_from
-
-Array = NDArray[np.float64]
+from mechdesign.families.workload.patterns import Array, pattern_terms
 
 UNIT = 2.0**-53
 LEAST = 1e-290
@@ -123,9 +119,7 @@ class Enclosure:
     def sum(self) -> Enclosure:
         """Return the sum of all entries."""
         flat = Enclosure(self.middle.reshape(1, -1), self.radius.reshape(1, -1))
-        ones = Enclosure.of(np.ones((flat.middle.shape[1], 1)))
-        total = flat @ ones
-        return Enclosure(total.middle[0, 0], total.radius[0, 0])
+        return (flat @ Enclosure.of(np.ones((flat.middle.size, 1))))[0, 0]
 
     def low(self) -> Array:
         """Return lower bounds, as doubles."""
@@ -148,9 +142,7 @@ def least_eigenvalue(matrix: Enclosure) -> float:
     >>> -1e-12 < least_eigenvalue(Enclosure.of(np.eye(3))) <= 0.0
     True
     """
-    size = len(matrix.middle)
-    middle = (matrix.middle + matrix.middle.T) / 2.0
-    spread = float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+    size, (middle, spread) = len(matrix.middle), _evened(matrix)
     total = float(np.abs(np.diag(middle)).sum())
     shift = 4.0 * size * UNIT * total + LEAST
     while True:
@@ -167,6 +159,11 @@ def least_eigenvalue(matrix: Enclosure) -> float:
         return -(shift * (1.0 + 4.0 * UNIT) + spread + rounding)
 
 
+def _evened(matrix: Enclosure) -> tuple[Array, float]:
+    middle = (matrix.middle + matrix.middle.T) / 2.0
+    return middle, float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+
+
 def is_positive(matrix: Enclosure) -> bool:
     """Whether a symmetric matrix is proven to be positive semidefinite, by Cholesky's method less a shift.
 
@@ -175,9 +172,7 @@ def is_positive(matrix: Enclosure) -> bool:
     >>> is_positive(Enclosure.of(np.eye(3))), is_positive(Enclosure.of(np.eye(3) - 0.5))
     (True, False)
     """
-    size = len(matrix.middle)
-    middle = (matrix.middle + matrix.middle.T) / 2.0
-    spread = float((np.abs(matrix.middle - middle) + matrix.radius).sum(axis=1).max()) * (1.0 + 1e-10)
+    size, (middle, spread) = len(matrix.middle), _evened(matrix)
     trace = float(np.abs(np.diag(middle)).sum())
     shift = (spread + 4.0 * (size + 8.0) * UNIT * (trace + size * spread)) * (1.0 + 1e-10) + LEAST
     try:
@@ -343,8 +338,6 @@ def _halved(low: Array, high: Array) -> tuple[Array, Array]:
 
 MOST_ENUMERATED = 20
 """Types up to which all patterns are gone through."""
-
-CHUNK = 1 << 14
 
 NEAR = (1e-10, 1e-8)
 """What one and two queries may miss, as a part of 1.mu, before estimates are told apart more finely."""
@@ -553,20 +546,6 @@ def _centered(rows: Enclosure, shares: Enclosure) -> Enclosure:
     return rows - (rows @ shares[:, None]) @ ones
 
 
-def is_dominated(rows: Array, gram: Array, gram_error: Array) -> bool:
-    """Whether F'F <= G + c 11' is proven for some c >= 0: queries F have no larger errors than those of G.
-
-    Examples
-    --------
-    >>> is_dominated(0.999 * np.eye(2), np.eye(2), np.zeros((2, 2)))
-    True
-    """
-    factor = Enclosure.of(rows)
-    level = float(np.trace(gram)) / len(gram)
-    raised = Enclosure.of(gram, gram_error) + Enclosure.of(np.full(gram.shape, level))
-    return is_positive(raised - factor.transposed @ factor)
-
-
 def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: float) -> Enclosure:
     """Return the form c + l.v + v'Kv as a matrix of (1, s), v = (E + 1)/2 + s (E - 1)/2."""
     size = len(inner.middle)
@@ -584,16 +563,31 @@ def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: f
 
 
 def _largest_ratio(form: Enclosure, multiplier: Enclosure, shares: Enclosure, power: float) -> float:
-    """Return an upper bound of |Bv|^2 / ((mu.v)(pi.v)) over all patterns v in {1, E}^n."""
-    size = len(form.middle)
-    largest = 0.0
-    ones = Enclosure.of(np.ones((size, 1)))
-    for first in range(0, 1 << size, CHUNK):
-        sets = patterns_from(first, min(first + CHUNK, 1 << size), size)
-        pattern = Enclosure.of(np.where(sets, power, 1.0))
-        top = (((pattern @ form) * pattern) @ ones)[:, 0]
-        bottom = (pattern @ multiplier[:, None])[:, 0] * (pattern @ shares[:, None])[:, 0]
-        if float(bottom.low().min()) <= 0.0:
-            raise CertificateError("bound", "mu.v may be negative for a pattern v")
-        largest = max(largest, float((top / bottom).high().max()))
+    """Return an upper bound of |Bv|^2 / ((mu.v)(pi.v)) over all patterns v in {1, E}^n.
+
+    Patterns are enclosed that one bound of all rounding, E^2 (4 n + 16) u |F| for v'Fv, leaves in question.
+    """
+    rounding, largest = 4.0 * (len(form.middle) + 4.0) * UNIT, 0.0
+    lost = [1.01 * float((rounding * np.abs(x.middle) + x.radius).sum()) for x in (form, multiplier)]
+    for patterns, top, price, share in pattern_terms(form.middle, multiplier.middle, shares.low(), power):
+        bottom = (price - power * lost[1]) * share
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = (top + power * power * lost[0]) / bottom * (1.0 + 2.0 * rounding)
+        above[~(bottom > 0.0)] = np.inf
+        for chosen in (np.array([above.argmax()]), np.arange(len(above))):
+            close = patterns[chosen[~(above[chosen] < largest)]]  # also where doubles overflow
+            if len(close):
+                largest = max(largest, float(_ratios(close, form, multiplier, shares).max()))
     return largest
+
+
+def _ratios(patterns: Array, form: Enclosure, multiplier: Enclosure, shares: Enclosure) -> Array:
+    """Return upper bounds of |Bv|^2 / ((mu.v)(pi.v)) for each pattern."""
+    pattern, ones = Enclosure.of(patterns), Enclosure.of(np.ones((len(form.middle), 1)))
+    top = (((pattern @ form) * pattern) @ ones)[:, 0]
+    bottom = (pattern @ multiplier[:, None])[:, 0] * (pattern @ shares[:, None])[:, 0]
+    if float(bottom.low().min()) <= 0.0:
+        raise CertificateError("bound", "mu.v may be negative for a pattern v")
+    if not np.isfinite(ratios := (top / bottom).high()).all():
+        raise CertificateError("bound", "its numbers are beyond those of doubles")
+    return ratios

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import mechdesign as md
 from mechdesign.families.workload.master import DualPrices
 from mechdesign.families.workload.patterns import all_sets
 from mechdesign.families.workload.query_outcomes import spectral_bound
+from mechdesign.families.workload.workload_bound import Enclosure, _largest_ratio, _ratios
 
 STATED = [
     ({"name": "prefix", "size": 12}, 1.0, 46.62969344, 1e-8),
@@ -113,3 +116,42 @@ def test_a_search_that_finds_no_new_pattern_ends_with_what_it_has():
     solution = md.solve(md.LinearQueries(workload={"name": "ranges", "size": 32}, epsilon=4.0), "columns")
     assert solution.bound < solution.value < 1.008 * solution.bound
     assert all(item.holds for item in solution.certificates if item.property != "optimality")
+
+
+@pytest.mark.parametrize("power", [1.6, 20.0, 3000.0])
+@pytest.mark.parametrize("spread", [0.0, 1e-9])
+def test_the_largest_ratio_of_all_patterns_is_that_of_enclosures_of_each(power, spread):
+    rng, size = np.random.default_rng(7), 8
+    for _ in range(20):
+        directions = rng.normal(size=(4, size))
+        form = Enclosure.of(directions.T @ directions, spread)
+        multiplier = Enclosure.of(rng.uniform(0.1, 2.0, size))
+        shares = Enclosure.of(rng.dirichlet(np.ones(size)), 1e-16)
+        patterns = np.where(all_sets(size), power, 1.0)
+        every = _ratios(np.vstack([patterns, np.ones(size)]), form, multiplier, shares)
+        found = _largest_ratio(form, multiplier, shares, power)
+        assert found == pytest.approx(every.max(), rel=1e-13)
+
+
+def test_the_largest_ratio_is_no_less_than_any_ratio_in_fractions():
+    rng, power = np.random.default_rng(3), 7.5
+    directions, multiplier, shares = rng.normal(size=(2, 5)), rng.uniform(0.1, 2.0, 5), np.full(5, 0.2)
+    form = Enclosure.of(directions).transposed @ Enclosure.of(directions)
+    found = Fraction(_largest_ratio(form, Enclosure.of(multiplier), Enclosure.of(shares), power))
+    for inside in all_sets(5).tolist():
+        v = [Fraction(power) if entry else Fraction(1) for entry in inside]
+        top = sum(
+            sum(Fraction(b) * entry for b, entry in zip(row, v, strict=True)) ** 2
+            for row in directions.tolist()
+        )
+        price = sum(Fraction(m) * entry for m, entry in zip(multiplier.tolist(), v, strict=True))
+        share = sum(Fraction(s) * entry for s, entry in zip(shares.tolist(), v, strict=True))
+        assert top <= found * price * share
+
+
+def test_prices_that_may_be_negative_or_beyond_doubles_prove_no_largest_ratio():
+    form, shares = Enclosure.of(np.eye(3)), Enclosure.of(np.full(3, 1.0 / 3.0))
+    with pytest.raises(md.CertificateError, match="negative"):
+        _largest_ratio(form, Enclosure.of(np.array([1.0, 1.0, -0.5])), shares, 50.0)
+    with np.errstate(all="ignore"), pytest.raises(md.CertificateError, match="doubles"):
+        _largest_ratio(form, Enclosure.of(np.ones(3)), shares, 1e200)

@@ -13,7 +13,7 @@ from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.fields import replace_parameters
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.workload.event_counts import EventBound, _tops
-from mechdesign.families.workload.event_decodings import PatternMaster, solved_program
+from mechdesign.families.workload.event_decodings import PatternMaster, _new_points, solved_program
 from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states, met
 
 
@@ -251,3 +251,11 @@ def test_users_at_hand_are_without_the_noise_of_a_draw_from_a_population(method)
     more = (population.standard_error**2 - hand.standard_error**2)[:2]  # nobody has the third slot
     assert drawn[0] > 0.2 * population.standard_error[0] ** 2
     assert more == pytest.approx(drawn, rel=0.01)
+
+
+def test_the_first_points_that_are_not_near_to_another_one_are_new():
+    points = np.array([[1.0, 0.0], [1.0, 1e-9], [2.0, 0.0], [3.0, 0.0], [2.0, 1e-8], [4.0, 0.0]])
+    new = _new_points(points, [np.array([3.0, 1e-9])])
+    assert [point.tolist() for point in new] == [[1.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
+    assert len(_new_points(np.arange(80.0).reshape(40, 2), [])) == 12
+    assert _new_points(np.zeros((0, 2)), [np.zeros(2)]) == []

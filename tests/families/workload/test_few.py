@@ -8,11 +8,11 @@ import pytest
 import mechdesign as md
 from mechdesign.families.workload.few_queries import few_queries
 from mechdesign.families.workload.master import DualPrices, Reflections, cell_patterns
+from mechdesign.families.workload.patterns import patterns_from
 from mechdesign.families.workload.workload_bound import (
     Enclosure,
     WorkloadBound,
     largest_excess,
-    patterns_from,
 )
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.workload.master import Basis, Master
+from mechdesign.families.workload.master import Basis, DualPrices, Master
 from mechdesign.families.workload.paired_dual import Halves, PairedDual, interpolation, overlaps, paired_bound
 from mechdesign.families.workload.pattern_sets import arcs, block_patterns
 from mechdesign.families.workload.patterns import columns_of
-from mechdesign.families.workload.query_columns import earlier_images
+from mechdesign.families.workload.query_columns import QuickSearch, earlier_images
 from mechdesign.families.workload.query_outcomes import spectral_bound
 from mechdesign.families.workload.reweighting import WeightProgram
 from mechdesign.solvers.solve import find_method
@@ -62,6 +62,55 @@ def test_a_step_with_the_power_one_half_never_raises_the_error():
         state = design._step(state, state.multiplier, 0.5)
         values.append(state.value)
     assert (np.diff(values) < 0.0).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+@pytest.mark.parametrize("mirrored", [True, False])
+def test_single_precision_ends_at_the_same_weights_as_double(epsilon, mirrored):
+    problem = problem_of("prefix", 60, epsilon)
+    columns = random_columns(problem, 400)
+    if not mirrored:
+        columns = np.vstack([columns, columns[:, ::-1]])
+    states = [
+        WeightProgram(columns, problem.design_gram, Halves(60, mirrored), problem.shares, precision).improved(
+            np.full(len(columns), 1.0 / len(columns)), 40
+        )
+        for precision in "df"
+    ]
+    assert states[1].value == pytest.approx(states[0].value, rel=2e-3)
+    even = columns + columns[:, ::-1] if mirrored else 2.0 * columns
+    assert states[1].weights @ even / 2.0 == pytest.approx(np.ones(60), abs=1e-4)
+    moment = (even / 2.0).T @ (states[1].weights[:, None] * even / 2.0)
+    odd = (columns - even / 2.0).T @ (states[1].weights[:, None] * (columns - even / 2.0))
+    exact = float(np.sum(problem.design_gram * np.linalg.inv(moment + odd)))
+    assert states[1].value == pytest.approx(exact, rel=1e-4), "its value is that of its weights"
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_quick_search_ends_where_no_exchange_of_a_type_gains(epsilon):
+    problem = problem_of("prefix", 40, epsilon)
+    rng, power = np.random.default_rng(2), np.exp(epsilon)
+    directions = rng.normal(size=(6, 40))
+    directions -= directions.mean(axis=1, keepdims=True)
+    mu = rng.uniform(0.5, 1.5, size=40)
+    prices = DualPrices(directions, mu, directions, problem.shares, power)
+    starts = rng.random((300, 40)) < 0.3
+    quick = QuickSearch(prices)
+    climbed = quick.climbed(starts)
+    assert quick.ratios(climbed) == pytest.approx(prices.ratios(climbed), rel=1e-4)
+
+    def heights(sets: np.ndarray) -> np.ndarray:
+        columns = columns_of(sets, power)
+        return ((columns @ directions.T) ** 2).sum(axis=1) - (columns @ mu) * (columns @ problem.shares)
+
+    reached = heights(climbed)
+    size = np.abs(reached) + columns_of(climbed, power) @ mu * (columns_of(climbed, power) @ problem.shares)
+    for place in range(40):
+        exchanged = climbed.copy()
+        exchanged[:, place] ^= True
+        assert (heights(exchanged) <= reached + 1e-5 * size).all()
+    slow = heights(prices.climbed(starts))
+    assert reached.max() == pytest.approx(slow.max(), rel=1e-4), "as high as in double precision"
 
 
 def test_the_grid_of_pairs_loses_little_and_large_epsilon_has_a_bound():
