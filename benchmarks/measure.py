@@ -131,23 +131,31 @@ def with_loops(call: Callable[[], Result], choice: str) -> Callable[[], Result]:
 def processor_seconds(
     commands: Sequence[Sequence[str]], repeats: int, warm: bool = True, variables: Mapping[str, str] = NONE
 ) -> list[float]:
-    """Return the least seconds of processor time of each command, run in turn; all have to succeed.
+    """Return the least seconds of processor time of each command; see :func:`least_seconds`."""
+    return [processor for processor, _ in least_seconds(commands, repeats, warm, variables)]
 
-    The first run of each is not counted where they are ``warm``: what it compiles is kept, as in an installed
-    package. ``variables`` are added to the environment.
+
+def least_seconds(
+    commands: Sequence[Sequence[str]], repeats: int, warm: bool = True, variables: Mapping[str, str] = NONE
+) -> list[tuple[float, float]]:
+    """Return the least seconds of the processor and of the clock of each command, run in turn.
+
+    All have to succeed. The first run of each is not counted where they are ``warm``: what it compiles is
+    kept, as in an installed package. ``variables`` are added to the environment.
     """
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     settings |= variables
-    best = [float("inf")] * len(commands)
+    best = [(float("inf"), float("inf"))] * len(commands)
     for turn in range(0 if warm else 1, repeats + 1):
         for place, command in enumerate(commands):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
             done = subprocess.run(command, capture_output=True, env=settings)
+            clock = time.perf_counter() - start
             if done.returncode:
                 last = (done.stderr.decode(errors="replace").strip() or "no message").splitlines()[-1]
                 raise RuntimeError(f"{' '.join(command[:4])}: exit code {done.returncode}: {last}")
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             if turn:
                 seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                best[place] = min(best[place], seconds)
+                best[place] = min(best[place][0], seconds), min(best[place][1], clock)
     return best

@@ -1,4 +1,7 @@
-"""Starting up: the processor time of whole commands on little data, over that of ``import numpy`` alone."""
+"""Starting up: the processor time of whole commands on little data, over that of ``import numpy`` alone.
+
+The demonstration works with two processes: its row is the time of the clock.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
 
-from benchmarks.measure import processor_seconds
+from benchmarks.measure import least_seconds, processor_seconds
 from mechdesign.cli import main
 
 OURS = [sys.executable, "-m", "mechdesign"]
@@ -52,6 +55,10 @@ The lists of findings and sources are remembered by the contents of the model fi
 them, from what the package has recorded of these files.
 """
 
+DEMO_GOAL = 23.0
+"""The demonstration by the clock, over ``import numpy``: half of what it took before pictures were drawn by a
+second process, 46 times."""
+
 FORGETFUL = ["env", "MECHDESIGN_CACHE=off"]
 """What stands before a command whose first run is measured: nothing is remembered."""
 
@@ -78,9 +85,16 @@ def start_rows(place: Path, repeats: int) -> Iterator[list[str]]:
             [*(FORGETFUL if name.endswith("first") else []), *OURS, *words.split()]
             for name, (words, _) in COMMANDS.items()
         ]
-        numpy, *found = processor_seconds([[sys.executable, "-c", "import numpy"], *commands], repeats)
+        imported = [sys.executable, "-c", "import numpy"]
+        numpy, *found = processor_seconds([imported, *commands], repeats)
+        (_, clock), (_, demo) = least_seconds([imported, [*OURS, "demo"]], repeats)
     for (name, (_, goal)), here in zip(COMMANDS.items(), found, strict=True):
-        ratio = here / numpy
-        verdict = f"at most {goal:g}" + ("" if ratio <= goal else ": behind")
-        figures = ["-", "-", "-", "-", f"import numpy {numpy:.3f}", f"{ratio:.2f}", verdict]
-        yield [f"start: {name}", "", f"{here:.3f}", *figures]
+        yield _start_row(name, here, numpy, goal)
+    yield _start_row("demo, by the clock", demo, clock, DEMO_GOAL)
+
+
+def _start_row(name: str, here: float, numpy: float, goal: float) -> list[str]:
+    ratio = here / numpy
+    verdict = f"at most {goal:g}" + ("" if ratio <= goal else ": behind")
+    figures = ["-", "-", "-", "-", f"import numpy {numpy:.3f}", f"{ratio:.2f}", verdict]
+    return [f"start: {name}", "", f"{here:.3f}", *figures]
