@@ -337,9 +337,18 @@ LINES = ("prefix", "likert", "ranges")
 """Workloads about an order of the types."""
 
 
+ALIKE = 0.1
+"""Own queries have an order where neighbouring types differ by at most this part as much as any two."""
+
+
 def is_about_an_order(problem: LinearQueries) -> bool:
-    """Whether neighbouring types are alike."""
-    return problem.queries.named is not None and problem.queries.definition["name"] in LINES
+    """Whether neighbouring types are alike: by the name of the queries, or by the distances of the types."""
+    if problem.queries.named is not None:
+        return problem.queries.definition["name"] in LINES
+    gram = problem.centered
+    sizes, beside = gram.diagonal(), gram.diagonal(1)
+    neighbours = float((sizes[:-1] + sizes[1:] - 2.0 * beside).mean())
+    return neighbours <= ALIKE * 2.0 * float(sizes.mean() - gram.mean())
 
 
 def paired_bound(problem: LinearQueries) -> PairedBound:

@@ -466,11 +466,15 @@ def _search(problem: LinearQueries, bound: PairedBound, gap: float, seed: int) -
 def _of_half(problem: LinearQueries, gap: float, seed: int, rng: np.random.Generator) -> Sets:
     """Return the patterns of half as many types, over all types; and with borders that move by one type."""
     size, half = problem.queries.size, problem.queries.size // 2
+    joined = overlaps(size, half)
     shares: str | Array = "uniform"
     if not isinstance(problem.population, str):
-        shares = problem.shares @ overlaps(size, half)
+        shares = problem.shares @ joined
         shares = shares / shares.sum()
-    workload = {**problem.queries.definition, "size": half}
+    if problem.queries.named is not None:
+        workload: Any = {**problem.queries.definition, "size": half}
+    else:
+        workload = problem.queries.rows @ (joined / joined.sum(axis=0))
     fewer = LinearQueries(workload=workload, epsilon=problem.epsilon, population=shares)
     search, _ = _search(fewer, paired_bound(fewer), gap, seed)
     used = search.sets[np.argsort(-search.state.weights)[: LIFTED * size]]

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.families.workload import reweighting
 from mechdesign.families.workload.master import Basis, DualPrices, Master
-from mechdesign.families.workload.paired_dual import Halves, PairedDual, interpolation, overlaps, paired_bound
+from mechdesign.families.workload.paired_dual import (
+    Halves,
+    PairedDual,
+    interpolation,
+    is_about_an_order,
+    overlaps,
+    paired_bound,
+)
 from mechdesign.families.workload.pattern_sets import arcs, block_patterns
 from mechdesign.families.workload.patterns import columns_of
 from mechdesign.families.workload.query_columns import QuickSearch, earlier_images
@@ -38,6 +46,35 @@ def test_the_default_is_within_one_percent_of_a_proven_bound(name, size, epsilon
     assert mechanism.audit().holds, "in integers"
     assert mechanism.average_error == pytest.approx(solution.value, rel=1e-6)
     assert all(item.holds for item in solution.certificates), "the bound is proven again from its numbers"
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+@pytest.mark.parametrize("alone", [256, 60])
+def test_own_queries_in_an_order_are_solved_as_named_ones(constant, alone, monkeypatch):
+    """Also with the query that is always 1, and where the search begins with half as many types."""
+    monkeypatch.setattr(reweighting, "LARGEST_ALONE", alone)
+    named = md.solve(problem_of("prefix", 70, 6.0))
+    own = md.solve(md.LinearQueries(workload=np.tri(69 + constant, 70), epsilon=6.0))
+    assert own.method == named.method == "reweighting"
+    assert own.bound == pytest.approx(named.bound, rel=1e-3)
+    assert own.value == pytest.approx(named.value, rel=1e-3)
+    assert own.value <= 1.01 * own.bound
+
+
+@pytest.mark.parametrize("size", [66, 130])
+def test_an_order_is_seen_in_own_queries(size):
+    place, rng = np.arange(size), np.random.default_rng(1)
+    apart = np.abs(place[:, None] - place)
+    ends = np.triu(np.ones((size, size), dtype=bool))
+    ranges = np.array([(place >= i) & (place <= j) for i, j in np.argwhere(ends)], dtype=float)
+    powers = (place / size) ** np.arange(1, 6)[:, None]
+    for rows in (np.tri(size), ranges, powers, (apart < 12.0).astype(float)):
+        assert is_about_an_order(md.LinearQueries(workload=rows, epsilon=1.0))
+    grid = md.LinearQueries(workload={"name": "grid-prefix", "sizes": [8, size // 8]}, epsilon=1.0)
+    mixed = np.tri(size)[:, rng.permutation(size)]
+    for rows in (np.eye(size), rng.random((40, size)) < 0.3, mixed, grid.queries.rows):
+        assert not is_about_an_order(md.LinearQueries(workload=rows.astype(float), epsilon=1.0))
+    assert not is_about_an_order(grid)
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(12, 1.0), (13, 4.0)])
