@@ -113,8 +113,9 @@ def excess_terms(first: Mass, second: Mass, epsilon: float) -> tuple[int, Array]
 
     Examples
     --------
-    >>> excess_terms(Mass(1, np.array([0.75, 0.25])), Mass(0, np.array([0.25, 0.75])), 0.0)
-    (0, array([-0.25,  0.  ,  0.25]))
+    >>> low, terms = excess_terms(Mass(1, np.array([0.75, 0.25])), Mass(0, np.array([0.25, 0.75])), 0.0)
+    >>> low, terms.round(9).tolist()
+    (0, [-0.25, 0.0, 0.25])
     """
     low = min(first.low, second.low)
     size = max(first.low + len(first.mass), second.low + len(second.mass)) - low
