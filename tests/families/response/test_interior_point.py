@@ -220,6 +220,23 @@ def test_a_close_gap_is_reached_at_large_epsilons(seed):
     assert 0.0 <= outcome.bound - value <= -2e-4 * value
 
 
+def test_the_columns_of_the_first_steps_lie_inside_of_the_next_cones(monkeypatch):
+    """However close they come to the boundary of their own cones."""
+    least, moved = [], CoupledCones.moved_to
+
+    def recorded(cones, edges, factors):
+        other = moved(cones, edges, factors)
+        least.append(float(other.slack.min()))
+        return other
+
+    monkeypatch.setattr(CoupledCones, "moved_to", recorded)
+    monkeypatch.setattr(interior_point, "FIRST_GAP", 1e-4)
+    for epsilon in (0.3, 0.7, 2.0):
+        interior_point.run(city(8, epsilon, 2), gap=5e-3)
+    assert len(least) >= 3
+    assert min(least) > 0.0
+
+
 def test_the_first_steps_over_few_pairs_pay(monkeypatch):
     problem = city(8, 0.7, 2)
     watched: list[float] = []
