@@ -46,7 +46,7 @@ CLOSE = 1e-8
 """How close the least share is approached from above, relative."""
 
 HALVINGS, EVERY = 13, 16
-"""The first halvings for the least share are foreseen with so many times fewer blocks."""
+"""The first halvings for the least share use one block in this many, to predict the result."""
 
 CACHED_STEP = 18
 LARGE_TABLE_WEIGHT = 8.0

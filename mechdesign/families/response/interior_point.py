@@ -52,10 +52,10 @@ FIRST_STRETCH, FIRST_GAP = 0.1, 0.05
 """The spanner of the first steps, and the gap at which they end."""
 
 FEWER = 2
-"""First steps pay where that spanner has at most one pair for so many."""
+"""First steps are made where that spanner has at most one pair for this many pairs of the whole one."""
 
 IN_VAIN = 0.01
-"""Where the bound can fall by this part of the goal at most, more steps do not reach it."""
+"""More steps are useless where the bound can fall by at most this part of the goal."""
 
 PASSES = 4
 """How often it starts at most, each time with a finer spanner."""

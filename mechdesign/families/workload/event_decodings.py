@@ -392,7 +392,7 @@ def _priced(
 
 
 def _new_points(points: Array, known: list[Array]) -> list[Array]:
-    """Return the first points, ``NEW`` at most, that are neither known nor near to one before."""
+    """Return at most ``NEW`` points, the first ones, that are neither known nor close to an earlier one."""
     fresh = np.ones(len(points), dtype=bool)
     for point in known:
         fresh &= np.abs(points - point).max(axis=1) > SAME

@@ -37,7 +37,6 @@ from mechdesign.core.values import changed
 from mechdesign.families.workload.few_queries import few_queries, why_not_few_queries
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis
-from mechdesign.families.workload.paired_dual import is_about_an_order
 from mechdesign.families.workload.pattern_sets import (
     field_sets,
     partitions_of,
@@ -361,19 +360,9 @@ def why_not_worst_type(problem: LinearQueries) -> str | None:
     return None
 
 
-def is_for_columns(problem: LinearQueries) -> bool:
-    """Whether ``columns`` finds more: up to 128 types, where neighbouring types are not alike."""
-    return problem.queries.size <= LARGEST and not is_about_an_order(problem)
-
-
-def why_not_default(problem: LinearQueries) -> str | None:
-    """Return why reweighting is not what a problem is solved by, or None."""
-    return "columns finds more" if is_for_columns(problem) else why_not_reweighting(problem)
-
-
 DESIGNS: dict[str, tuple[Callable[[LinearQueries], Outcome], Callable[[LinearQueries], str | None]]] = {
     "symmetric": (symmetric_reports, why_not_symmetric),
-    "reweighting": (reweighted, why_not_default),
+    "reweighting": (reweighted, why_not_reweighting),
     "columns": (column_generation, why_not_columns),
     "estimates": (few_queries, why_not_few_queries),
     "mixture": (best_mixture, why_not_mixture),
@@ -453,7 +442,7 @@ METHODS = (
            all_columns, why_not_all_columns),
     Method("reweighting", LinearQueries, "numeric",
            "for 65 to 1,024 types: patterns weighed by multiplicative steps, priced by local search",
-           reweighted, why_not_reweighting, defers=is_for_columns),
+           reweighted, why_not_reweighting),
     Method("columns", LinearQueries, "numeric",
            "column generation: exact up to 20 types, to a proven gap beyond",
            column_generation, why_not_columns),

@@ -346,9 +346,10 @@ def is_about_an_order(problem: LinearQueries) -> bool:
     if problem.queries.named is not None:
         return problem.queries.definition["name"] in LINES
     gram = problem.centered
-    sizes, beside = gram.diagonal(), gram.diagonal(1)
-    neighbours = float((sizes[:-1] + sizes[1:] - 2.0 * beside).mean())
-    return neighbours <= ALIKE * 2.0 * float(sizes.mean() - gram.mean())
+    squares, products = gram.diagonal(), gram.diagonal(1)
+    between_neighbours = float((squares[:-1] + squares[1:] - 2.0 * products).mean())
+    between_any = 2.0 * float(squares.mean() - gram.mean())
+    return between_neighbours <= ALIKE * between_any
 
 
 def paired_bound(problem: LinearQueries) -> PairedBound:

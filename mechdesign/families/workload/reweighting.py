@@ -93,7 +93,7 @@ LARGEST_POWER = 8.0
 NEWTON = 50
 
 ROUGH = 0.3
-"""The part of what is missing that a Newton step may leave before its matrix is made anew."""
+"""The matrix of Newton steps is computed again when a step leaves a larger part of the residual."""
 
 BLOCK = 1 << 19
 """Entries of a block of rows."""

@@ -61,6 +61,14 @@ def test_own_queries_in_an_order_are_solved_as_named_ones(constant, alone, monke
     assert own.value <= 1.01 * own.bound
 
 
+def test_queries_in_no_order_have_the_same_default_from_65_types_on():
+    """Column generation takes 40 times as long, or more, for a part in a thousand."""
+    rows = (np.random.default_rng(66).random((33, 66)) < 0.3).astype(float)
+    solution = md.solve(md.LinearQueries(workload=rows, epsilon=1.81))
+    assert solution.method == "reweighting"
+    assert 0.0 < solution.bound <= solution.value <= 1.13 * solution.bound
+
+
 @pytest.mark.parametrize("size", [66, 130])
 def test_an_order_is_seen_in_own_queries(size):
     place, rng = np.arange(size), np.random.default_rng(1)
